@@ -1,0 +1,8 @@
+bin_PROGRAMS += serry
+serry_SOURCES = \
+	%D%/check.c \
+	%D%/main.c \
+	%D%/options.c \
+	%D%/plan.c \
+	%D%/verbs.h
+serry_LDADD = $(SERRIED_PURE) $(CJSON_LIBS) -lm

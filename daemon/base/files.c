@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/files.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_fault(struct err *err, const char *path, int code)
+{
+    return err_set(err, BLAME_CONFIG, code, "%s: %s", path,
+                   code == -ENOENT ? "not there" : strerror(-code));
+}
+
+char *file_read(const char *path, size_t max, size_t *len, struct err *err)
+{
+    auto_buf struct buf text = {.max = max + 1};
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char chunk[16384];
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return (void)read_fault(err, path, -errno), NULL;
+    if (S_ISDIR(st.st_mode))
+        return (void)err_set(err, BLAME_CONFIG, -EISDIR, "%s: expected a file, found a folder",
+                             path),
+               NULL;
+    if (!S_ISREG(st.st_mode))
+        return (void)err_set(err, BLAME_CONFIG, -EINVAL, "%s: expected a regular file", path), NULL;
+    while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return (void)read_fault(err, path, -errno), NULL;
+        buf_add(&text, chunk, (size_t)n);
+        if (text.over || text.len > max)
+            return (void)err_set(err, BLAME_CONFIG, -EFBIG, "%s: longer than %zu bytes", path, max),
+                   NULL;
+    }
+    if (len)
+        *len = text.len;
+    return buf_take(&text);
+}
+
+int fd_write_all(int fd, const void *data, size_t n)
+{
+    const char *p = data;
+
+    while (n) {
+        ssize_t done = write(fd, p, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -errno;
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+int file_write(const char *path, const void *data, size_t n)
+{
+    auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    rc = fd_write_all(fd, data, n);
+    if (close(TAKE_FD(fd)) < 0 && !rc)
+        rc = -errno;
+    return rc;
+}
+
+int file_replace(const char *path, const void *data, size_t n)
+{
+    auto_free char *tmp = mem_printf("%s.tmp", path);
+    int rc = file_write(tmp, data, n);
+
+    if (!rc && rename(tmp, path) < 0)
+        rc = -errno;
+    if (rc)
+        (void)unlink(tmp);
+    return rc;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int folder_make(const char *path)
+{
+    auto_free char *part = mem_dup(path);
+
+    for (char *p = part + 1; *part; p++) {
+        char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(part, 0777) < 0 && errno != EEXIST)
+            return -errno;
+        *p = c;
+        if (!c)
+            break;
+    }
+    return file_is_folder(path) ? 0 : -ENOTDIR;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int folder_list(const char *path, size_t max, struct strv *names)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return -errno;
+    while (names->n < max && (entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            strv_add(names, entry->d_name);
+    (void)closedir(dir);
+    if (names->n)
+        qsort(names->v, names->n, sizeof(*names->v), by_name);
+    return 0;
+}
+
+char *path_join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir);
+
+    return mem_printf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *path_which(const char *name, const char *path_variable)
+{
+    if (strchr(name, '/'))
+        return is_program(name) ? mem_dup(name) : NULL;
+    for (const char *p = path_variable; p && *name;
+         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+        auto_free char *dir = mem_dup_n(p, strcspn(p, ":"));
+        auto_free char *path = path_join(*dir ? dir : ".", name);
+
+        if (is_program(path))
+            return TAKE(path);
+    }
+    return NULL;
+}

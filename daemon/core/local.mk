@@ -1,0 +1,21 @@
+noinst_LIBRARIES += libcore.a
+libcore_a_SOURCES = \
+	%D%/args.c \
+	%D%/channels.c %D%/channels.h \
+	%D%/entry.c %D%/entry.h \
+	%D%/env.c %D%/env.h \
+	%D%/facts.c %D%/facts.h \
+	%D%/findings.c %D%/findings.h \
+	%D%/hyper.c %D%/hyper.h \
+	%D%/job.c %D%/job.h \
+	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/outcome.c %D%/outcome.h \
+	%D%/plan.c %D%/plan.h \
+	%D%/plan_json.c \
+	%D%/rank_fsm.c %D%/rank_fsm.h \
+	%D%/redact.c %D%/redact.h \
+	%D%/report.c %D%/report.h \
+	%D%/resources.c %D%/resources.h \
+	%D%/scan.c %D%/scan.h \
+	%D%/settings.c %D%/settings.h \
+	%D%/verdict.c %D%/verdict.h

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outcome - how one rank or step ended, with all the evidence there is. A plain value that the run
+ * layer fills; core/verdict judges it. Times are CLOCK_MONOTONIC milliseconds, 0: never. */
+#ifndef CORE_OUTCOME_H
+#define CORE_OUTCOME_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct outcome {
+    unsigned rank;
+    unsigned local_rank;
+    const char *host; /* borrowed */
+    const char *step; /* name of a step; NULL: a rank. Borrowed */
+    pid_t pid;
+    bool started; /* false: `spawn_error` says why, or it was never tried */
+    bool ended;
+    char *spawn_error; /* "exec of ./train.sh: Permission denied", NULL if started */
+    int exit_code;     /* 0 to 255; -1 if it was killed by a signal */
+    int signal;        /* 0: none */
+    uint64_t start_ms;
+    uint64_t end_ms;
+    uint64_t told_ms;    /* when we sent it the first ending signal */
+    uint64_t killed_ms;  /* when we sent it SIGKILL */
+    uint64_t error_ms;   /* when the last traceback on its stderr began to arrive */
+    uint64_t elastic_ms; /* time of its torchelastic error file */
+    char *elastic_text;  /* that file's message, UTF-8, maybe with a traceback; NULL: no file */
+    char *last_err;      /* last bytes of stderr as they came, NUL-ended; NULL: none */
+    size_t last_err_len;
+    size_t told_err_len; /* how many bytes of stderr in all had come when told_ms was set */
+    size_t total_err;    /* bytes of stderr in all */
+    char *last_out;      /* the same of stdout */
+    size_t last_out_len;
+    long max_rss_kib;
+};
+
+/* What the memory controller counted during the job. */
+struct memory_facts {
+    bool readable;   /* false: `why` says which file could not be read */
+    long oom_kills;  /* counted since the start of the job */
+    long long limit; /* bytes; 0: no limit known */
+    char why[160];
+};
+
+void outcome_done(struct outcome *o);
+/* "exit code 3", "signal 11 (SIGSEGV)", "could not be started": to free(). */
+char *outcome_text(const struct outcome *o);
+/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well. */
+int outcome_status(const struct outcome *o);
+/* "SIGSEGV"; "signal 35" where it has no name. `text` of 16 bytes at least. */
+const char *outcome_signal_name(int signal, char *text, size_t size);
+/* One line of help for a signal ("look at shared memory ..."), NULL if there is none. */
+const char *outcome_signal_help(int signal);
+#endif

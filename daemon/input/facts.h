@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * facts - looks at the machine, or reads a facts file. Starts no program, loads no driver. */
+#ifndef INPUT_FACTS_H
+#define INPUT_FACTS_H
+#include "base/strv.h"
+#include "core/facts.h"
+#include "core/settings.h"
+
+struct err;
+
+/* Fills `facts` by looking; `container` gives PATH. */
+void facts_look(struct facts *facts, const struct strv *container, const struct settings *settings,
+                const char *instance_type);
+/* Overlays what the JSON object in `path` has (keys of a golden case's `facts`). BLAME_CONFIG. */
+int facts_read(struct facts *facts, const char *path, struct err *err);
+#endif

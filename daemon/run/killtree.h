@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * killtree - finds and kills all that descends from this process, and from nobody else.
+ *
+ * As subreaper (or PID 1) every orphan of the job becomes our child, so our descendants are the
+ * job's processes. As PID 1 of a container others may arrive too (docker exec): an adopted orphan
+ * is taken for the job's only if its environment carries the run's mark. */
+#ifndef RUN_KILLTREE_H
+#define RUN_KILLTREE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Names the variable that marks this run's processes: SERRIED_RUN=<mark>. */
+#define KILLTREE_MARK "SERRIED_RUN"
+
+/* A mark no other run has, into `text` (33 bytes). */
+void killtree_new_mark(char *text);
+/* Sends SIGKILL to every living descendant that is the job's, stopping each first so that none
+ * forks away. `spare` (0: nobody) is left alone with its children. How many it found; 0: none is
+ * left. Zombies do not count. */
+size_t killtree_kill(const char *mark, pid_t spare);
+/* How many are there now. */
+size_t killtree_count(const char *mark, pid_t spare);
+#endif

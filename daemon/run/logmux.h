@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * logmux - the output of all ranks: whole lines to the console, the original bytes to files, the
+ * last words kept. Source: DESIGN.md section 5, Logs; field cases 19 to 25.
+ *
+ * One read buffer serves all streams. A stream that a full console holds up is not read, which
+ * slows its rank and nothing else. Costs nothing for each line but finding its end and copying it.
+ */
+#ifndef RUN_LOGMUX_H
+#define RUN_LOGMUX_H
+#include "core/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct logmux;
+struct log_stream;
+
+struct log_source {
+    const char *host;
+    unsigned rank, local_rank;
+    const char *step; /* name shown in place of the rank for a step; NULL: a rank */
+    bool is_err;      /* stderr: goes to our stderr, and is searched for tracebacks */
+    int fd;           /* read end, non-blocking; owned from now on */
+    char *path;       /* file for the original bytes, taken over; NULL: none */
+    void (*on_eof)(void *data);
+    void *data;
+};
+
+/* `labelled`: more than one rank in the job, so that prefix "auto" means one. `settings` must
+ * outlive it. */
+struct logmux *logmux_open(uv_loop_t *loop, const struct settings *settings, bool labelled);
+struct log_stream *logmux_add(struct logmux *m, const struct log_source *source);
+/* A whole line of our own to standard error, in order with the ranks' lines there. */
+void logmux_own_line(void *logmux, const char *line, size_t n);
+/* Reads what is in the pipe now, until it would block or has ended, past a full console (bounded by
+ * the pipe's size): nothing that a dead rank wrote is lost. */
+void logmux_drain(struct log_stream *s);
+bool logmux_at_eof(const struct log_stream *s);
+/* Ends the stream although someone still holds the pipe's other end: the held line is written. */
+void logmux_cut(struct log_stream *s);
+/* The last words, copied, to free(); at most 32 KiB. */
+char *logmux_tail(const struct log_stream *s, size_t *len);
+uint64_t logmux_error_ms(const struct log_stream *s); /* when the last traceback began to arrive */
+size_t logmux_total(const struct log_stream *s);      /* bytes so far */
+uint64_t logmux_last_ms(const struct log_stream *s);  /* when the last byte came */
+/* Shows the last lines of a rank that the console filter hides (it failed), with its prefix. */
+void logmux_show_tail(struct logmux *m, const struct log_stream *s);
+/* Writes out what is pending and calls `on_done` once the console has taken it, or when nothing was
+ * taken for `idle_ms`, or at `deadline_ms` (CLOCK_MONOTONIC; 0: none). */
+void logmux_finish(struct logmux *m, uint64_t idle_ms, uint64_t deadline_ms,
+                   void (*on_done)(void *data), void *data);
+/* After logmux_finish(): closes handles; frees itself in the last close callback. */
+void logmux_close(struct logmux *m);
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * launcher - which way a job's ranks are started: the table, the choice, and the plan.
+ *
+ * A new launcher is one file and one row. Pure: a job goes in, a plan comes out.
+ * Source: docs/contract, CONTRACT.md sections 6 and 12. */
+#ifndef LAUNCHERS_LAUNCHER_H
+#define LAUNCHERS_LAUNCHER_H
+#include "core/findings.h"
+#include "core/job.h"
+#include "core/plan.h"
+#include "core/settings.h"
+
+struct launcher_ops {
+    const char *name; /* as `serry plan` and the log print it */
+    /* Adds hosts and ranks (or the launch) to a plan that has its environment, arguments and steps.
+     * NULL: this launcher is not built into this version. */
+    void (*plan)(const struct job *job, const struct settings *settings, struct plan *plan,
+                 struct findings *findings);
+};
+extern const struct launcher_ops launcher_plain, launcher_torch;
+
+/* The launcher that this job asks for on this host, by the contract's order for its layer; losing
+ * requests are warned about. A request for one that is not built is a fatal finding. Never NULL. */
+const struct launcher_ops *launcher_choose(const struct job *job, const struct settings *settings,
+                                           struct findings *findings);
+/* The whole plan; never NULL. It can run if `findings` has no fatal one. */
+struct plan *launcher_plan(const struct job *job, const struct settings *settings,
+                           struct findings *findings);
+
+/* Processes on this host: as asked, else GPUs, else Neuron cores, else 1 (section 12). More than
+ * there are GPUs is a fatal finding (S-19) unless rank.oversubscribe. */
+unsigned launcher_per_host(const struct job *job, const struct settings *settings,
+                           struct findings *findings);
+/* RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT and kin. */
+void launcher_rank_env(const struct job *job, const struct settings *settings,
+                       const struct plan *plan, struct plan_rank *rank);
+/* entrycmd: the program and its arguments as argv, never a joined string. */
+void entrycmd(const struct job *job, const struct plan *plan, struct strv *argv);
+/* entrycmd: the step that installs requirements, if there is one (section 10). */
+void entrycmd_install(const struct job *job, const struct settings *settings, struct plan *plan,
+                      struct findings *findings);
+#endif
