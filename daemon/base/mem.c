@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +35,11 @@ void *mem_zero(size_t size)
 
 void *mem_grow(void *old, size_t n, size_t each)
 {
-    if (each && n > SIZE_MAX / each)
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, each, &bytes))
         return checked(NULL);
-    return checked(realloc(old, n * each ? n * each : 1));
+    return checked(realloc(old, bytes ? bytes : 1));
 }
 
 char *mem_dup(const char *text)
