@@ -4,5 +4,7 @@ serry_SOURCES = \
 	%D%/main.c \
 	%D%/options.c \
 	%D%/plan.c \
+	%D%/plan_text.c \
+	%D%/settings.c \
 	%D%/verbs.h
 serry_LDADD = $(SERRIED_PURE) $(CJSON_LIBS) -lm

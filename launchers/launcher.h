@@ -11,9 +11,14 @@
 #include "core/plan.h"
 #include "core/settings.h"
 
+#define LAUNCHER_PER_HOST_MAX 4096 /* ranks of one host */
+
 struct launcher_ops {
     const char *name; /* as `serry plan` and the log print it */
-    /* Adds hosts and ranks (or the launch) to a plan that has its environment, arguments and steps.
+    /* Ranks of each host. */
+    unsigned (*per_host)(const struct job *job, const struct settings *settings,
+                         struct findings *findings);
+    /* Adds ranks (or the launch) to a plan that has all else: environment, arguments, steps, hosts.
      * NULL: this launcher is not built into this version. */
     void (*plan)(const struct job *job, const struct settings *settings, struct plan *plan,
                  struct findings *findings);
@@ -32,7 +37,20 @@ struct plan *launcher_plan(const struct job *job, const struct settings *setting
  * there are GPUs is a fatal finding (S-19) unless rank.oversubscribe. */
 unsigned launcher_per_host(const struct job *job, const struct settings *settings,
                            struct findings *findings);
-/* RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT and kin. */
+/* Is this host left out of a distribution that others form? */
+bool launcher_outside(const struct job *job);
+/* Always 1: for launchers that start one process on each host. */
+unsigned launcher_one(const struct job *job, const struct settings *settings,
+                      struct findings *findings);
+/* The port of rank 0: the one agreed by the hosts, else the setting's. */
+unsigned launcher_port(const struct job *job, const struct settings *settings);
+/* This host among plan->hosts; NULL where a faulty configuration does not list it. */
+const struct plan_host *launcher_self(const struct plan *plan);
+/* Adds this host's ranks with the program's argv and, but for hosts outside the distribution, the
+ * rank variables. */
+void launcher_add_ranks(const struct job *job, const struct settings *settings, struct plan *plan);
+/* RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT and kin; of the
+ * torch launcher also what only torchrun sets. */
 void launcher_rank_env(const struct job *job, const struct settings *settings,
                        const struct plan *plan, struct plan_rank *rank);
 /* entrycmd: the program and its arguments as argv, never a joined string. */

@@ -7,7 +7,9 @@
  * - a number is a cJSON_Raw node whose text is already Python's: "3", "1e+16", "-0.0", "NaN",
  *   "Infinity"; an integer has digits and a sign only, of any length, and -0 is 0;
  * - an object's repeated key keeps its first place and takes its last value;
- * - strings are UTF-8 without NUL.
+ * - strings are UTF-8. \u0000 and half of a surrogate pair, which JSON can spell and UTF-8 text
+ *   cannot hold, are let through only where every output spells them again (inside a list or a
+ *   nested object of a hyperparameter); in the tree they are C0 80 and ED A0..BF xx.
  * Trees are freed with cJSON_Delete() or auto_json.
  * Source: docs/contract, CONTRACT.md sections 3 and 8. */
 #ifndef BASE_JSON_H
@@ -19,17 +21,20 @@
 struct buf;
 struct err;
 
-#define JSON_DEPTH_MAX   900   /* containers within containers */
-#define JSON_MEMBERS_MAX 20000 /* of one object */
+#define JSON_DEPTH_MAX   900    /* containers within containers */
+#define JSON_MEMBERS_MAX 20000  /* of one object, repeated ones too */
+#define JSON_VALUES_MAX  200000 /* of one text */
 
 /* Parses exactly one value with white space around it. NULL with `err` (BLAME_CONFIG, "line 3,
  * column 7: expected ..., found ..."; place in characters) and err->code
  *   -EINVAL  not JSON (in a hyperparameter: the raw text is then the value),
- *   -E2BIG   nested too deep or an object with too many members,
- *   -EILSEQ  JSON, but with a NUL or half a surrogate pair in a string, or bytes that are not
- * UTF-8: nothing that a variable or an argument can carry. */
+ *   -E2BIG   nested too deep, an object with too many members, or too many values,
+ *   -EILSEQ  bytes that are not UTF-8; or JSON, but with \u0000 or half a surrogate pair in a
+ *            string that a variable or an argument would have to carry as it is: the text's only
+ *            value, or a name or string right inside its outermost object. */
 cJSON *json_parse(const char *text, size_t len, struct err *err);
-/* As json_parse(), but skips a byte-order mark in front: for files. */
+/* As json_parse(), but skips a byte-order mark in front, and no string may hold \u0000 or half a
+ * surrogate pair: for files. */
 cJSON *json_parse_file_text(const char *text, size_t len, struct err *err);
 /* file_read() and json_parse_file_text(); errors name the file. `max` in bytes. */
 cJSON *json_read(const char *path, size_t max, struct err *err);
@@ -46,6 +51,13 @@ bool json_integer(const cJSON *node, long min, long max, long *out);
 bool json_truth(const cJSON *node);
 /* "a list", "an object", "a string", "a number", "true or false", "null": for error texts. */
 const char *json_kind(const cJSON *node);
+
+struct json_member {
+    cJSON *node;
+    size_t at; /* place in the object */
+};
+/* The members sorted by the code points of their names, equal names in their order, to free(). */
+struct json_member *json_sorted(const cJSON *object, size_t *n);
 
 /* The contract's JSON (8.1): keys sorted by code point at every depth, no spaces, ASCII only. */
 void json_write(struct buf *out, const cJSON *node);

@@ -6,6 +6,7 @@ libbase_a_SOURCES = \
 	%D%/err.c %D%/err.h \
 	%D%/files.c %D%/files.h \
 	%D%/json.c %D%/json.h \
+	%D%/json_parse.c \
 	%D%/json_write.c \
 	%D%/log.c %D%/log.h \
 	%D%/mem.c %D%/mem.h \
@@ -14,3 +15,5 @@ libbase_a_SOURCES = \
 	%D%/strv.c %D%/strv.h \
 	%D%/unicode_tables.c %D%/unicode_tables.h \
 	%D%/utf8.c %D%/utf8.h
+# unicode_tables.c is its output
+EXTRA_DIST += tests/tools/make-unicode

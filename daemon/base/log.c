@@ -7,12 +7,18 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
-#include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#define MESSAGE_MAX 16384
+/* What JSON makes of a byte has at most six; a little for the rest of the line. */
+#define LINE_MAX_BYTES ((size_t)MESSAGE_MAX * 6 + 256)
 
 static const struct {
     const char *name;
@@ -67,20 +73,19 @@ static void add_visible(struct buf *line, const char *text)
 static void add_json(struct buf *line, enum log_level level, const char *text)
 {
     char time[32];
-    cJSON *object = cJSON_CreateObject();
+    auto_json cJSON *object = mem_check(cJSON_CreateObject());
     auto_free char *printed = NULL;
 
-    (void)cJSON_AddStringToObject(object, "time", clock_text(clock_wall_ms(), time, sizeof(time)));
-    (void)cJSON_AddStringToObject(object, "level", levels[level].name);
-    (void)cJSON_AddStringToObject(object, "message", text);
-    printed = cJSON_PrintUnformatted(object);
-    cJSON_Delete(object);
-    buf_str(line, printed ? printed : "{}");
+    json_add_string(object, "time", clock_text(clock_wall_ms(), time, sizeof(time)));
+    json_add_string(object, "level", levels[level].name);
+    json_add_string(object, "message", text);
+    printed = mem_check(cJSON_PrintUnformatted(object));
+    buf_str(line, printed);
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    auto_buf struct buf line = {.max = 65536};
+    auto_buf struct buf line = {.max = LINE_MAX_BYTES};
     auto_free char *text = NULL;
     va_list args;
 
@@ -89,13 +94,13 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     text = mem_vprintf(format, args);
     va_end(args);
+    text[utf8_clip(text, strlen(text), MESSAGE_MAX)] = '\0';
     if (logger.json) {
         add_json(&line, level, text);
     } else {
         buf_printf(&line, "serried: %s", levels[level].mark);
         add_visible(&line, text);
     }
-    line.max++;
     buf_char(&line, '\n');
     if (logger.write)
         logger.write(logger.data, line.data, line.len);

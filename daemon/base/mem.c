@@ -17,20 +17,21 @@ void mem_on_failure(void (*hook)(void))
     failure_hook = hook;
 }
 
-static void *checked(void *got)
+void *mem_check(void *got)
 {
     static const char text[] = "serried: out of memory\n";
 
     if (got)
         return got;
-    if (write(STDERR_FILENO, text, sizeof(text) - 1) >= 0 && failure_hook)
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    if (failure_hook)
         failure_hook();
     _exit(EXIT_OUT_OF_MEMORY);
 }
 
 void *mem_zero(size_t size)
 {
-    return checked(calloc(1, size ? size : 1));
+    return mem_check(calloc(1, size ? size : 1));
 }
 
 void *mem_grow(void *old, size_t n, size_t each)
@@ -38,8 +39,8 @@ void *mem_grow(void *old, size_t n, size_t each)
     size_t bytes;
 
     if (__builtin_mul_overflow(n, each, &bytes))
-        return checked(NULL);
-    return checked(realloc(old, bytes ? bytes : 1));
+        return mem_check(NULL);
+    return mem_check(realloc(old, bytes ? bytes : 1));
 }
 
 char *mem_dup(const char *text)
@@ -51,7 +52,8 @@ char *mem_dup_n(const char *data, size_t n)
 {
     char *copy = mem_grow(NULL, n + 1, 1);
 
-    memcpy(copy, data, n);
+    if (n)
+        memcpy(copy, data, n);
     copy[n] = '\0';
     return copy;
 }
@@ -62,7 +64,7 @@ char *mem_vprintf(const char *format, va_list args)
 
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
-    return checked(text);
+    return mem_check(text);
 }
 
 char *mem_printf(const char *format, ...)

@@ -15,6 +15,8 @@ char *mem_dup(const char *text);                  /* NULL stays NULL */
 char *mem_dup_n(const char *data, size_t n);      /* NUL-ended copy of n bytes */
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+/* What another library has allocated: NULL ends the process as above, else it is returned. */
+void *mem_check(void *got);
 
 void mem_on_failure(void (*hook)(void));
 #endif

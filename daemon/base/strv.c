@@ -101,13 +101,14 @@ const char *strv_env(const struct strv *s, const char *name)
 void strv_env_set(struct strv *s, const char *name, const char *value)
 {
     long i = env_index(s, name);
+    char *text = mem_printf("%s=%s", name, value); /* `value` may be part of the old one */
 
     if (i < 0) {
-        strv_addf(s, "%s=%s", name, value);
+        add_owned(s, text);
         return;
     }
     free(s->v[i]);
-    s->v[i] = mem_printf("%s=%s", name, value);
+    s->v[i] = text;
 }
 
 void strv_env_unset(struct strv *s, const char *name)

@@ -4,7 +4,7 @@
  *
  * A fatal finding means that the job cannot run as it is; the others are warnings. `serry check`
  * shows all of them, the daemon logs the warnings and fails for the first fatal one. Every text
- * names file, place, what was expected and what was found. Owner: findings_done(). */
+ * names file, place, what was expected and what was found, and is UTF-8. Owner: findings_done(). */
 #ifndef CORE_FINDINGS_H
 #define CORE_FINDINGS_H
 #include "base/err.h"

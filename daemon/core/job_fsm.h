@@ -8,11 +8,11 @@
 #define CORE_JOB_FSM_H
 
 enum job_state {
-    JOB_PREPARING, /* steps, name and port look-ups */
+    JOB_PREPARING, /* steps before the ranks */
     JOB_RUNNING,
     JOB_STOPPING,  /* ranks were told to end */
-    JOB_CLEARING,  /* all ranks have ended: strays are killed, output is drained */
-    JOB_REPORTING, /* verdict written, console flushed */
+    JOB_CLEARING,  /* all have ended: strays are killed, streams come to their end */
+    JOB_REPORTING, /* verdict and files are written, the console takes the last lines */
     JOB_ENDED,
     JOB_STATES
 };
@@ -21,19 +21,20 @@ enum job_event {
     JEV_FAILED,   /* a rank or step failed, or trouble of our own */
     JEV_STOP,     /* asked to stop */
     JEV_GRACE,    /* the grace has passed */
-    JEV_ALL_DONE, /* no rank or step is left */
-    JEV_CLEAR,    /* no stray is left, streams are at their end, or the deadline has passed */
+    JEV_EXITED,   /* no rank or step runs any more */
+    JEV_CLEAR,    /* no stray is left and the streams have ended, or the deadline has passed */
     JEV_WRITTEN,  /* the console has taken the last line, or will not */
     JEV_COUNT
 };
 enum job_do {
     JDO_START = 1,   /* start the ranks */
-    JDO_TERM = 2,    /* tell every rank to end */
+    JDO_TERM = 2,    /* tell every rank to end, arm the grace */
     JDO_KILL = 4,    /* kill everything the job started */
     JDO_CLEAR = 8,   /* kill strays, wait for the ends of streams */
     JDO_REPORT = 16, /* judge, write files, flush */
     JDO_END = 32     /* leave the loop */
 };
+/* The only writer of the job's state; the JDO_* bits of the edge, 0 where there is none. */
 unsigned job_step(enum job_state *state, enum job_event event);
 const char *job_state_name(enum job_state state);
 const char *job_event_name(enum job_event event);

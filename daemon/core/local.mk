@@ -4,13 +4,20 @@ libcore_a_SOURCES = \
 	%D%/channels.c %D%/channels.h \
 	%D%/entry.c %D%/entry.h \
 	%D%/env.c %D%/env.h \
+	%D%/env_rules.c %D%/env_rules.h \
+	%D%/evidence.c %D%/evidence.h \
 	%D%/facts.c %D%/facts.h \
 	%D%/findings.c %D%/findings.h \
+	%D%/fit.c %D%/fit.h \
 	%D%/hyper.c %D%/hyper.h \
 	%D%/job.c %D%/job.h \
 	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/lines.c %D%/lines.h \
+	%D%/logform.c %D%/logform.h \
+	%D%/logtail.c %D%/logtail.h \
 	%D%/outcome.c %D%/outcome.h \
 	%D%/plan.c %D%/plan.h \
+	%D%/plan_file.c \
 	%D%/plan_json.c \
 	%D%/rank_fsm.c %D%/rank_fsm.h \
 	%D%/redact.c %D%/redact.h \

@@ -4,6 +4,8 @@
  * layer fills; core/verdict judges it. Times are CLOCK_MONOTONIC milliseconds, 0: never. */
 #ifndef CORE_OUTCOME_H
 #define CORE_OUTCOME_H
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +19,10 @@ struct outcome {
     pid_t pid;
     bool started; /* false: `spawn_error` says why, or it was never tried */
     bool ended;
-    char *spawn_error; /* "exec of ./train.sh: Permission denied", NULL if started */
-    int exit_code;     /* 0 to 255; -1 if it was killed by a signal */
-    int signal;        /* 0: none */
+    enum err_blame spawn_blame; /* whose fault it is that it could not be started */
+    char *spawn_error;          /* "exec of ./train.sh: Permission denied", NULL if started */
+    int exit_code;              /* 0 to 255; -1 if it was killed by a signal */
+    int signal;                 /* 0: none */
     uint64_t start_ms;
     uint64_t end_ms;
     uint64_t told_ms;    /* when we sent it the first ending signal */
@@ -47,9 +50,10 @@ struct memory_facts {
 void outcome_done(struct outcome *o);
 /* "exit code 3", "signal 11 (SIGSEGV)", "could not be started": to free(). */
 char *outcome_text(const struct outcome *o);
-/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well. */
+/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well; 127 if it
+ * could not be started, 137 if it never ended. */
 int outcome_status(const struct outcome *o);
-/* "SIGSEGV"; "signal 35" where it has no name. `text` of 16 bytes at least. */
+/* "SIGSEGV", "SIGRTMIN+3"; "signal 99" where it has no name. `text` of 16 bytes at least. */
 const char *outcome_signal_name(int signal, char *text, size_t size);
 /* One line of help for a signal ("look at shared memory ..."), NULL if there is none. */
 const char *outcome_signal_help(int signal);

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct redact;
+
 enum plan_role { ROLE_ALONE, ROLE_LEADER, ROLE_PEER, ROLE_OUTSIDE };
 
 struct plan_host {
@@ -37,6 +39,13 @@ struct plan_rank {
     struct strv env; /* NAME=VALUE beyond `environment`; wins over the container's own */
 };
 
+/* The text of a variable that no environment can carry (field case 04): written before the ranks
+ * start; NAME_FILE in the environment names it. */
+struct plan_file {
+    char *path;
+    char *text;
+};
+
 struct plan {
     char *host;
     char *leader;
@@ -52,10 +61,15 @@ struct plan {
     bool has_launch;         /* mpirun or an exec'd torchrun: one process that starts the ranks */
     struct plan_rank launch; /* its rank numbers mean nothing */
     struct strv environment; /* contract order; beyond what the container had */
+    struct strv env_refused; /* name, value, name, value: with a '=' in the name, which nothing
+                                can set; a fatal finding says so, plan_json() shows them */
     struct strv aliases;
     struct strv user_args;
+    char *executable;       /* file that must be executable before the ranks start (W20), or NULL */
     struct strv filled;     /* names of tuning variables that the launcher filled in */
     struct strv left_alone; /* those it left because they were set already */
+    struct plan_file *files;
+    size_t n_files;
 };
 
 struct plan *plan_new(void);
@@ -65,13 +79,16 @@ struct plan_step *plan_add_step(struct plan *plan, const char *name, const char 
 struct plan_rank *plan_add_rank(struct plan *plan, unsigned rank, unsigned local_rank,
                                 const char *cwd);
 void plan_add_host(struct plan *plan, const char *name, unsigned ranks);
+void plan_add_file(struct plan *plan, const char *path, const char *text);
+void plan_files_done(struct plan *plan); /* for plan_free() */
 const char *plan_role_name(enum plan_role role);
 
 /* What a rank really gets: the container's environment, then environment, aliases, its own. */
 void plan_rank_environment(const struct plan *plan, const struct plan_rank *rank,
                            const struct strv *container, struct strv *out);
 
-/* `secrets` false masks them (core/redact). Warnings come from `findings`; a fatal one adds the
- * member "error". */
-cJSON *plan_json(const struct plan *plan, const struct findings *findings, bool secrets);
+/* `redact` masks secrets; NULL shows them. Warnings come from `findings`; the first fatal one adds
+ * the member "error". */
+cJSON *plan_json(const struct plan *plan, const struct findings *findings,
+                 const struct redact *redact);
 #endif

@@ -27,10 +27,11 @@ enum rank_event {
 };
 enum rank_do {
     DO_TERM = 1,  /* SIGTERM to the rank */
-    DO_KILL = 2,  /* SIGKILL to the tree */
-    DO_GRACE = 4, /* arm the deadline */
+    DO_KILL = 2,  /* SIGKILL to it and all that descends from it */
+    DO_GRACE = 4, /* its next deadline counts from now */
     DO_DRAIN = 8, /* read what its pipes hold; REV_EOF when none is left open */
-    DO_TELL = 16  /* it is over: tell the job */
+    DO_CUT = 16,  /* end its streams although somebody holds them */
+    DO_TELL = 32  /* it is over: tell the job */
 };
 /* The only writer of a rank's state; the DO_* bits of the edge, 0 where there is none. */
 unsigned rank_step(enum rank_state *state, enum rank_event event);

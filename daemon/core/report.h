@@ -17,11 +17,13 @@
 /* For the failure file; to free(). `redact` may be NULL. */
 char *report_failure(const struct verdict *v, const struct verdict_input *in,
                      const struct redact *redact);
-/* failure.json: {"blame","host","rank","exit","signal","cause","message","last_lines",
- * "followers":[{"rank","host","exit","signal","message"}]}; also of a stop. */
+/* failure.json: {"version","kind","blame","status","host","rank","step","exit","signal","cause",
+ * "message","help","last_lines","followers":[{"rank","host","exit","signal","message"}],"killed",
+ * "memory"}; what does not apply is null; last_lines and killed (ranks) are lists. Also of a stop.
+ */
 cJSON *report_json(const struct verdict *v, const struct verdict_input *in,
                    const struct redact *redact);
-/* A few lines for the console: the verdict, then followers, duration. To free(). */
+/* A few lines for the console: the verdict with ranks and duration, help, followers. To free(). */
 char *report_summary(const struct verdict *v, const struct verdict_input *in,
                      const struct redact *redact);
 #endif

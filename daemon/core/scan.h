@@ -3,18 +3,24 @@
  * scan - finds the error in a rank's last words.
  *
  * Works on the kept tail of a stream, after the end, so that no line costs anything while the job
- * runs. No key words: a Python traceback block, or else the last lines (W7). */
+ * runs. No key words: a block that a runtime writes when it dies (a Python traceback, a
+ * SyntaxError, a C++ exception, a fatal signal's report), or else the last line (W7). Lines end at
+ * \n or \r. */
 #ifndef CORE_SCAN_H
 #define CORE_SCAN_H
 #include <stdbool.h>
 #include <stddef.h>
 
 struct scan {
-    bool traceback;              /* a traceback block was found */
-    size_t from, to;             /* the block's bytes in the tail (to: past the last byte) */
-    size_t error_from, error_to; /* its final line, "ValueError: bad shard"; without a traceback the
+    bool traceback;  /* a Python traceback was found, and nothing fatal of another kind later */
+    bool fatal;      /* the block is that of a C++ exception, an abort or a fatal signal */
+    size_t from, to; /* the block's bytes in the tail (to: past the last byte); of chained
+                        exceptions from the first one on */
+    size_t error_from, error_to; /* its final line, "ValueError: bad shard"; without a block the
                                     last line that is not blank */
-    bool last;                   /* nothing but blank lines follows the block */
+    size_t line_from, line_to;   /* the last line that is not blank */
+    bool last;                   /* nothing follows the block but blank lines, more of its message
+                                    and what a dying interpreter says */
     bool consequence; /* the error is of the kind that a peer's death causes: connection reset or
                          refused, broken pipe, collective time-out, NCCL remote error ... */
 };
@@ -23,4 +29,6 @@ struct scan {
  * block counts, of a block repeated by several layers the innermost final line. */
 void scan_tail(const char *tail, size_t n, struct scan *out);
 bool scan_is_consequence(const char *error, size_t n);
+/* Length of the "[rank3]: " that PyTorch puts before a line of its traceback; 0: none. */
+size_t scan_rank_prefix(const char *line, size_t n);
 #endif

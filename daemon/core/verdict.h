@@ -40,4 +40,8 @@ struct verdict_input {
 };
 struct verdict *verdict_new(const struct verdict_input *in);
 void verdict_free(struct verdict *v);
+/* Did it fail, or was ended, because of the cause? */
+bool verdict_is_follower(const struct verdict *v, const struct outcome *o);
+/* "rank 3 on algo-1", "step install on algo-1"; to free(). */
+char *verdict_where(const struct outcome *o);
 #endif

@@ -9,8 +9,9 @@
 #include "core/settings.h"
 
 /* `sets` are the NAME=VALUE words of --set. Faults are fatal findings that name the source; an
- * unknown SERRIED_* variable only warns. The file is $SERRIED_CONFIG, else the installed
- * etc/serried/serried.json if there, else none. */
+ * unknown SERRIED_* variable only warns. The file is $SERRIED_CONFIG (empty: none), else the
+ * installed etc/serried/serried.json if there. Calls settings_init() first; settings_done() is the
+ * caller's. */
 void settings_gather(struct settings *s, const struct tree *tree, const struct strv *container,
                      const struct strv *sets, struct findings *findings);
 #endif

@@ -4,11 +4,13 @@
  *
  * As subreaper (or PID 1) every orphan of the job becomes our child, so our descendants are the
  * job's processes. As PID 1 of a container others may arrive too (docker exec): an adopted orphan
- * is taken for the job's only if its environment carries the run's mark. */
+ * is taken for the job's only if its environment carries the run's mark, or if it is in a session
+ * that was noted. */
 #ifndef RUN_KILLTREE_H
 #define RUN_KILLTREE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Names the variable that marks this run's processes: SERRIED_RUN=<mark>. */
@@ -16,10 +18,17 @@
 
 /* A mark no other run has, into `text` (33 bytes). */
 void killtree_new_mark(char *text);
+/* `session`, a child that leads its own session, is the job's, and so is all that stays in it. Call
+ * before the child is reaped. (keeper_add() does.) */
+void killtree_note(pid_t session);
 /* Sends SIGKILL to every living descendant that is the job's, stopping each first so that none
  * forks away. `spare` (0: nobody) is left alone with its children. How many it found; 0: none is
  * left. Zombies do not count. */
 size_t killtree_kill(const char *mark, pid_t spare);
 /* How many are there now. */
 size_t killtree_count(const char *mark, pid_t spare);
+/* For a process that is no ancestor of the job's: kills all that carry the mark or are in a noted
+ * session, whoever their parent is, but for the caller, and waits until they are dead. Again until
+ * none is left, or `limit_ms` are over. True: none is left. */
+bool killtree_sweep(const char *mark, uint64_t limit_ms);
 #endif

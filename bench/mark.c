@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mark - a rank that writes down when it began: 8 bytes of CLOCK_MONOTONIC nanoseconds, appended to
+ * the file that BENCH_STAMPS names.
+ *
+ * BENCH_DO says what then: "" ends, "wait" sleeps until a signal, "fail" (rank 0; the others wait)
+ * waits for a line on the FIFO that BENCH_GO names, writes a second stamp and exits 1. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void stamp(void)
+{
+    const char *path = getenv("BENCH_STAMPS");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0666) : -1;
+    struct timespec now;
+    int64_t ns;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (fd >= 0 && write(fd, &ns, sizeof(ns)) < 0)
+        _exit(2);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+int main(void)
+{
+    const char *what = getenv("BENCH_DO");
+    const char *rank = getenv("RANK");
+    const char *go = getenv("BENCH_GO");
+
+    stamp();
+    if (!what || !*what)
+        return 0;
+    if (strcmp(what, "fail") == 0 && rank && strcmp(rank, "0") == 0) {
+        char byte;
+        int fd = open(go ? go : "", O_RDONLY);
+
+        if (fd < 0 || read(fd, &byte, 1) < 0)
+            return 2;
+        stamp();
+        return 1;
+    }
+    for (;;)
+        (void)pause();
+}

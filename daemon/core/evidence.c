@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/evidence.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "core/scan.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define FRESH_MS   5000 /* a last word this long before the stop is a dying rank's */
+#define LAST_LINES 40   /* of a stream without a block to show */
+
+/* What an outcome said. Borrowed from it. */
+struct words {
+    struct scan scan;
+    const char *err;
+    size_t err_len;     /* up to when it was told to stop */
+    bool elastic;       /* its error file counts: `scan` is of that */
+    const char *source; /* what `scan` is of */
+    size_t source_len;
+};
+
+/* Were it and its failure behind a stop of ours? */
+bool evidence_was_told(const struct outcome *o)
+{
+    return o->told_ms && (!o->ended || o->told_ms <= o->end_ms);
+}
+
+bool evidence_is_our_signal(const struct outcome *o)
+{
+    return evidence_was_told(o) &&
+           (o->signal == SIGTERM || o->signal == SIGINT || (o->signal == SIGKILL && o->killed_ms));
+}
+
+/* The part of the tail that had come when it was told to stop. */
+static size_t length_when_told(const struct outcome *o)
+{
+    size_t lost = o->total_err > o->last_err_len ? o->total_err - o->last_err_len : 0;
+
+    if (!evidence_was_told(o))
+        return o->last_err_len;
+    if (o->told_err_len <= lost)
+        return 0;
+    return o->told_err_len - lost < o->last_err_len ? o->told_err_len - lost : o->last_err_len;
+}
+
+static struct words words_of(const struct outcome *o)
+{
+    struct words w = {.err = o->last_err ? o->last_err : ""};
+
+    w.err_len = o->last_err ? length_when_told(o) : 0;
+    w.source = w.err;
+    w.source_len = w.err_len;
+    scan_tail(w.err, w.err_len, &w.scan);
+    if (!w.scan.last && o->elastic_text && (!evidence_was_told(o) || o->elastic_ms < o->told_ms)) {
+        w.elastic = true;
+        w.source = o->elastic_text;
+        w.source_len = strlen(o->elastic_text);
+        scan_tail(w.source, w.source_len, &w.scan);
+    } else if (!w.scan.line_to && o->last_out) {
+        w.source = o->last_out;
+        w.source_len = o->last_out_len;
+        scan_tail(w.source, w.source_len, &w.scan);
+    }
+    return w;
+}
+
+/* Did the runtime itself say, and as its last word, what it died of? */
+static bool has_block(const struct words *w)
+{
+    return (w->scan.traceback || w->scan.fatal) && w->scan.last;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return b && (!a || b < a) ? b : a;
+}
+
+struct evidence evidence_of(const struct outcome *o)
+{
+    struct words w = words_of(o);
+    bool told = evidence_was_told(o);
+    bool speaks = w.elastic || (w.source == w.err && has_block(&w));
+    struct evidence e = {EVIDENCE_FOLLOWER, o->end_ms ? o->end_ms : o->start_ms};
+
+    if (told && speaks) /* a later traceback may have overwritten the time of this one */
+        e.when = o->told_ms;
+    if (w.elastic)
+        e.when = earlier(e.when, o->elastic_ms);
+    else if (speaks && w.scan.traceback)
+        e.when = earlier(e.when, o->error_ms);
+    if (told && !speaks)
+        e.weight = o->signal && !evidence_is_our_signal(o) ? EVIDENCE_STALE : EVIDENCE_FOLLOWER;
+    else if (w.scan.consequence && (speaks || !o->signal))
+        e.weight = EVIDENCE_CONSEQUENCE;
+    else
+        e.weight = told && o->told_ms - e.when > FRESH_MS ? EVIDENCE_STALE : EVIDENCE_CAUSE;
+    return e;
+}
+
+/* Valid UTF-8 without NULs, and without the rank prefixes that PyTorch adds. */
+static void add_clean(struct buf *out, const char *text, size_t n)
+{
+    while (n) {
+        const char *end = memchr(text, '\n', n);
+        size_t line = end ? (size_t)(end - text) + 1 : n;
+        size_t skip = scan_rank_prefix(text, line);
+
+        for (size_t at = skip; at < line;) {
+            size_t run = strnlen(text + at, line - at);
+
+            utf8_replace(out, text + at, run);
+            at += run;
+            if (at < line) {
+                buf_str(out, "\xef\xbf\xbd");
+                at++;
+            }
+        }
+        text += line;
+        n -= line;
+    }
+}
+
+/* Lines become one, with single blanks between them. */
+char *evidence_one_line(const char *text, size_t n)
+{
+    auto_buf struct buf clean = {0};
+    auto_buf struct buf out = {0};
+    const char *p;
+
+    add_clean(&clean, text, n);
+    p = buf_text(&clean);
+    while (*p) {
+        size_t run;
+
+        p += strspn(p, "\r\n\t ");
+        run = strcspn(p, "\r\n");
+        while (run && (p[run - 1] == ' ' || p[run - 1] == '\t'))
+            run--;
+        if (run && out.len)
+            buf_char(&out, ' ');
+        buf_add(&out, p, run);
+        p += run;
+        p += strspn(p, "\r\n\t ");
+    }
+    return buf_take(&out);
+}
+
+char *evidence_message(const struct outcome *o)
+{
+    struct words w = words_of(o);
+    bool block = has_block(&w);
+    size_t from = block ? w.scan.error_from : w.scan.line_from;
+    size_t to = block ? w.scan.error_to : w.scan.line_to;
+
+    if (o->spawn_error)
+        return evidence_one_line(o->spawn_error, strlen(o->spawn_error));
+    if (evidence_is_our_signal(o) && !block)
+        return mem_dup(""); /* it was at work: its last line says nothing */
+    return evidence_one_line(w.source + from, to - from);
+}
+
+static void add_last_lines(struct buf *out, const char *text, size_t n)
+{
+    size_t at = n;
+
+    for (unsigned lines = 0; at > 0; at--)
+        if (text[at - 1] == '\n' && at < n && ++lines == LAST_LINES)
+            break;
+    if (out->len && n && out->data[out->len - 1] != '\n')
+        buf_char(out, '\n');
+    add_clean(out, text + at, n - at);
+}
+
+char *evidence_detail(const struct outcome *o)
+{
+    struct words w = words_of(o);
+    auto_buf struct buf out = {0};
+    size_t n;
+
+    if (has_block(&w)) {
+        add_clean(&out, w.source + w.scan.from, w.source_len - w.scan.from);
+    } else {
+        if (o->last_out)
+            add_last_lines(&out, o->last_out, o->last_out_len);
+        add_last_lines(&out, w.err, w.err_len);
+        if (w.elastic)
+            add_last_lines(&out, w.source, w.source_len);
+    }
+    for (n = out.len; n && strchr("\r\n\t ", out.data[n - 1]); n--)
+        ;
+    if (out.data)
+        out.data[n] = '\0';
+    return buf_take(&out);
+}

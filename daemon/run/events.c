@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/events.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+static struct {
+    uv_prepare_t drain;
+    void (*handle)(void *data, const struct event *event);
+    void *data;
+    struct event *queue;
+    size_t n, cap;
+} events;
+
+static void on_drain(uv_prepare_t *drain)
+{
+    (void)drain;
+    for (size_t i = 0; i < events.n; i++) {
+        struct event event = events.queue[i]; /* the handler may post, which moves the queue */
+
+        events.handle(events.data, &event);
+    }
+    events.n = 0;
+}
+
+int events_open(uv_loop_t *loop, void (*handle)(void *data, const struct event *event), void *data)
+{
+    int rc = uv_prepare_init(loop, &events.drain);
+
+    events.handle = handle;
+    events.data = data;
+    return rc ? rc : uv_prepare_start(&events.drain, on_drain);
+}
+
+void events_post(struct event event)
+{
+    if (events.n == events.cap) {
+        events.cap = events.cap ? events.cap * 2 : 64;
+        events.queue = mem_grow(events.queue, events.cap, sizeof(*events.queue));
+    }
+    events.queue[events.n++] = event;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    (void)handle;
+    free(events.queue);
+    events.queue = NULL;
+    events.n = events.cap = 0;
+}
+
+void events_close(void)
+{
+    uv_close((uv_handle_t *)&events.drain, on_closed);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "launchers/launcher.h"
+
+#include "base/cleanup.h"
+#include "base/files.h"
+#include "base/mem.h"
+#include "core/env.h"
+
+bool launcher_outside(const struct job *job)
+{
+    return job->dist_groups.n && !job->takes_part;
+}
+
+/* Fetching is a stage of its own; until then such a job cannot run. */
+static void check_code(const struct job *job, struct findings *findings)
+{
+    if (job->code_fetch)
+        findings_fatal(findings, BLAME_SELF,
+                       "%s: fetching code from there into %s is not part of this version",
+                       job->submit_dir, job->code_dir);
+}
+
+static void check_python(const struct job *job, const struct settings *settings,
+                         struct findings *findings)
+{
+    const char *path = strv_env(&job->container, "PATH");
+
+    if (job->entry == ENTRY_NONE || job->entry == ENTRY_COMMAND || job->facts.python)
+        return;
+    findings_fatal(findings, BLAME_PLATFORM, "PATH: expected %s to run %s, found none in \"%s\"",
+                   *settings->python ? settings->python : "python3 or python", job->program,
+                   path ? path : "");
+}
+
+static void add_hosts(const struct job *job, struct plan *plan, unsigned each)
+{
+    const struct strv *hosts = job->takes_part ? &job->dist_hosts : &job->hosts;
+
+    if (launcher_outside(job)) {
+        plan_add_host(plan, job->host, each);
+        return;
+    }
+    for (size_t i = 0; i < hosts->n; i++)
+        plan_add_host(plan, hosts->v[i], each);
+}
+
+static void check_self(const struct plan *plan, struct findings *findings)
+{
+    if (!launcher_self(plan) && !findings_first_fatal(findings))
+        findings_fatal(
+            findings, BLAME_CONFIG,
+            "resourceconfig.json: expected current_host %s among the hosts of the job or "
+            "of its instance group",
+            plan->host);
+}
+
+static enum plan_role role_of(const struct job *job, const struct plan *plan)
+{
+    if (launcher_outside(job))
+        return ROLE_OUTSIDE;
+    if (plan->n_hosts == 1)
+        return ROLE_ALONE;
+    return launcher_self(plan) == plan->hosts ? ROLE_LEADER : ROLE_PEER;
+}
+
+static void add_executable(const struct job *job, struct plan *plan)
+{
+    if (job->entry == ENTRY_COMMAND && job->program[0] != '/')
+        plan->executable = path_join(job->code_dir, job->program);
+}
+
+struct plan *launcher_plan(const struct job *job, const struct settings *settings,
+                           struct findings *findings)
+{
+    const struct launcher_ops *ops = launcher_choose(job, settings, findings);
+    struct plan *plan = plan_new();
+
+    plan->host = mem_dup(job->host);
+    plan->leader = mem_dup(job->leader);
+    plan->launcher = ops->name;
+    env_build(job, plan, findings);
+    check_code(job, findings);
+    check_python(job, settings, findings);
+    entrycmd_install(job, settings, plan, findings);
+    add_hosts(job, plan, ops->per_host(job, settings, findings));
+    check_self(plan, findings);
+    plan->role = role_of(job, plan);
+    if (job->entry == ENTRY_NONE)
+        return plan;
+    add_executable(job, plan);
+    if (ops->plan)
+        ops->plan(job, settings, plan, findings);
+    return plan;
+}

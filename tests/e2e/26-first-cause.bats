@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Field case 26: the first failure, not the loudest.
+load lib
+
+expect_rank_3() {
+    ((status != 0 && status != 143))
+    head -n 1 "$BASE/output/failure" >"$T/first-line"
+    has "$T/first-line" 'rank 3 on algo-1'
+    head -c 1024 "$BASE/output/failure" >"$T/head"
+    has "$T/head" 'ValueError: bad shard'
+    has_not "$T/first-line" 'plugin|Connection'
+    is "$(failure .rank)" 3
+    has <(failure .message) 'ValueError: bad shard'
+    is "$(failure '[.followers[].rank] | sort | join(" ")')" "0 1 2"
+    has_not <(failure .message) 'plugin'
+}
+
+# four_ranks OTHERS THREE: what the others and what rank 3 do once it has had its error
+four_ranks() {
+    entry train.sh <<END
+#!/bin/sh
+connection_errors() {
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        printf 'Traceback (most recent call last):\n  File "comm.py", line 9, in send\n' >&2
+        printf '    sock.send(x)\nConnectionResetError: [Errno 104] Connection reset by peer\n' >&2
+    done
+    exit 1
+}
+if [ "\$RANK" = 0 ]; then echo "note: ignoring Exception in plugin" >&2; fi
+if [ "\$RANK" = 3 ]; then
+    for i in 0 1 2; do read -r _ <"\$STORY/go.\$i"; done
+    printf 'Traceback (most recent call last):\n  File "t.py", line 5, in <module>\n' >&2
+    printf '    load()\nValueError: bad shard\n' >&2
+    $2
+fi
+trap connection_errors TERM
+echo here >"\$STORY/go.\$RANK"
+$1
+END
+    gates 3
+    mkfifo "$T"/end.{0,1,2} "$T/never"
+    torch_job 4 train.sh
+}
+
+@test "the others fail because of it, loudly" {
+    four_ranks 'read -r _ <"$STORY/never"' 'exit 1'
+    serried
+    is "$status" 1 status
+    expect_rank_3
+}
+
+@test "the others are gone before rank 3 is reaped" {
+    four_ranks 'read -r _ <"$STORY/end.$RANK"; connection_errors' \
+        'trap "" TERM; for i in 0 1 2; do echo >"$STORY/end.$i"; done; sleep 0.3; exit 1'
+    serried
+    expect_rank_3
+}
+
+@test "the others are gone before, and rank 3 dies of our stop signal" {
+    four_ranks 'read -r _ <"$STORY/end.$RANK"; connection_errors' \
+        'for i in 0 1 2; do echo >"$STORY/end.$i"; done; exec sleep 20'
+    serried
+    under "$took_ms" 10000 milliseconds
+    expect_rank_3
+}
+
+@test "without any traceback the first to exit is the cause" {
+    entry train.sh <<'END'
+#!/bin/sh
+[ "$RANK" = 2 ] || { read -r _ <"$STORY/go.$RANK"; exit 1; }
+echo "error: disk is on fire" >&2
+exit 9
+END
+    gates 3
+    torch_job 3 train.sh
+    serried
+    failed_with 9 'rank 2 on algo-1' 'disk is on fire'
+}
+
+@test "a torchelastic error file is read for the cause" {
+    entry train.py <<'END'
+import json, os, signal, sys, time
+if os.environ["RANK"] == "1":
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as f:
+        json.dump({"message": {"message": "RuntimeError: from the error file", "extraInfo": {
+            "py_callstack": "Traceback ...", "timestamp": str(int(time.time()))}}}, f)
+    sys.exit(1)
+signal.pause()
+END
+    torch_job 2 train.py
+    serried
+    failed_with 1 'rank 1 on algo-1' 'RuntimeError: from the error file'
+}
