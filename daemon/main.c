@@ -10,7 +10,7 @@
 #include "input/options.h"
 #include "run/daemon.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -61,6 +61,19 @@ static int usage(const char *text)
     return OPTIONS_USAGE_STATUS;
 }
 
+/* A container may start us with any of 0, 1 and 2 closed: what is opened later must not take their
+ * place. */
+static void open_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 static int run(void)
 {
     struct inputs_options options = {.base = base, .sets = sets};
@@ -80,6 +93,7 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
     int status;
 
+    open_standard_streams();
     if (options_parse(argc - 1, argv + 1, defs, N_DEFS, &words, &err) < 0) {
         status = usage(err.text);
     } else if (want_help || want_version) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flood [--lines] LINES - writes LINES lines of 80 bytes to standard output, each with a write of its own, as
- * an unbuffered training program does. */
+ * flood [--lines] LINES - writes LINES lines of 80 bytes to standard output, each with a write of
+ * its own, as an unbuffered training program does. */
 #include "config.h"
 
 #include <stdio.h>

@@ -72,9 +72,9 @@ int fd_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-int file_write(const char *path, const void *data, size_t n)
+static int write_with(mode_t mode, const char *path, const void *data, size_t n)
 {
-    auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     int rc;
 
     if (fd < 0)
@@ -83,6 +83,16 @@ int file_write(const char *path, const void *data, size_t n)
     if (close(TAKE_FD(fd)) < 0 && !rc)
         rc = -errno;
     return rc;
+}
+
+int file_write(const char *path, const void *data, size_t n)
+{
+    return write_with(0666, path, data, n);
+}
+
+int file_write_private(const char *path, const void *data, size_t n)
+{
+    return write_with(0600, path, data, n);
 }
 
 int file_replace(const char *path, const void *data, size_t n)

@@ -15,6 +15,8 @@ struct strv;
 char *file_read(const char *path, size_t max, size_t *len, struct err *err);
 /* Writes all of it to a new or emptied file. 0 or a negative errno. */
 int file_write(const char *path, const void *data, size_t n);
+/* The same for nobody else to read (mode 0600). */
+int file_write_private(const char *path, const void *data, size_t n);
 /* Writes to PATH.tmp and renames. 0 or a negative errno; PATH is then as before. */
 int file_replace(const char *path, const void *data, size_t n);
 /* All bytes to `fd`, past EINTR and short writes. */

@@ -72,9 +72,10 @@ static cJSON *make_groups_dict(const struct job *job)
     cJSON *node = cJSON_CreateObject();
     const cJSON *group;
 
-    cJSON_ArrayForEach (group, job->groups)
+    cJSON_ArrayForEach (group, job->groups) {
         json_add(node, json_string(json_get(group, "instance_group_name")),
                  cJSON_Duplicate(group, true));
+    }
     return node;
 }
 

@@ -120,7 +120,7 @@ void fit_check(const struct job *job, struct plan *plan, struct findings *findin
             findings_fatal(
                 findings, BLAME_CONFIG,
                 "hyperparameters.json: arguments and variables take %zu bytes; a program "
-                "can be started with at most %d",
+                "can be started with at most %zu",
                 total(job, plan), FIT_TOTAL_MAX);
             return;
         }

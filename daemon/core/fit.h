@@ -6,6 +6,7 @@
  * files of the plan; NAME_FILE names the file. Source: field case 04, CONTRACT.md W21. */
 #ifndef CORE_FIT_H
 #define CORE_FIT_H
+#include <stddef.h>
 
 struct findings;
 struct job;
@@ -15,7 +16,7 @@ struct plan;
 #define FIT_STRING_MAX 131071
 /* Bytes of all arguments and variables, pointers to them included: a quarter of the usual stack
  * limit, less room for what a rank gets beyond this plan. */
-#define FIT_TOTAL_MAX ((2048 - 256) * 1024)
+#define FIT_TOTAL_MAX ((size_t)(2048 - 256) << 10)
 
 /* Sets NAME in plan->environment, or NAME_FILE if it is too long. */
 void fit_set(const struct job *job, struct plan *plan, const char *name, const char *value,

@@ -178,8 +178,9 @@ static void add_group_hosts(const cJSON *group, struct strv *out)
 {
     const cJSON *item;
 
-    cJSON_ArrayForEach (item, json_get(group, "hosts"))
+    cJSON_ArrayForEach (item, json_get(group, "hosts")) {
         strv_add(out, json_string(item));
+    }
 }
 
 static void replace_text(cJSON *object, const char *name, const char *text)

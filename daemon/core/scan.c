@@ -11,6 +11,8 @@
 #define HEADER "Traceback (most recent call last):"
 #define GROUP  "+ Exception Group " /* before HEADER: the block's lines have "| " in front */
 
+#define CONSEQUENCE_MAX 1024 /* bytes of an error that are looked at */
+
 /* Any case, anywhere in the error. */
 static const char *const consequences[] = {
     "ConnectionResetError",
@@ -140,6 +142,7 @@ static const char *inside(const char *text, size_t n, const char *what)
 
 bool scan_is_consequence(const char *error, size_t n)
 {
+    n = n < CONSEQUENCE_MAX ? n : CONSEQUENCE_MAX;
     for (size_t i = 0; i < LENGTH(consequences); i++) {
         size_t want = strlen(consequences[i]);
 
@@ -210,12 +213,13 @@ static void drop(struct line *line, size_t n)
 /* Takes off what stands before each line of the block. */
 static void drop_prefix(struct walk *w, struct line *line)
 {
-    const char *bar = inside(line->text, line->n, "| ");
+    const char *bar;
 
     drop(line, scan_rank_prefix(line->text, line->n));
     if (!w->in_block || !w->prefix_n)
         return;
-    if (w->prefix_open && bar && inside(w->tail + w->prefix_from, w->prefix_n, GROUP)) {
+    if (w->prefix_open && inside(w->tail + w->prefix_from, w->prefix_n, GROUP) &&
+        (bar = inside(line->text, line->n, "| "))) {
         w->prefix_from = (size_t)(line->text - w->tail);
         w->prefix_n = (size_t)(bar + 2 - line->text);
     }

@@ -64,8 +64,6 @@ static struct daemon {
     int status;
 } d;
 
-static void handle(void *data, const struct event *event);
-
 static void post_job(enum job_event event)
 {
     events_post((struct event){.kind = EV_JOB, .value = (int)event});
@@ -90,12 +88,14 @@ static enum log_level level_wanted(const struct settings *settings, const struct
                           : LOG_ERROR;
 }
 
-static void say_findings(const struct findings *findings)
+/* The warnings; `serry check` shows the rest. */
+static void say_warnings(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         auto_free char *text = redact_text(d.in.redact, findings->v[i].text);
 
-        log_line(findings->v[i].fatal ? LOG_ERROR : LOG_WARNING, "%s", text);
+        if (!findings->v[i].fatal)
+            log_warning("%s", text);
     }
 }
 
@@ -118,6 +118,11 @@ static void say_start(const struct plan *plan)
              job->training_job ? job->training_job : "without a name", plan->host, plan->launcher,
              plan->world, plan->world == 1 ? "rank" : "ranks");
     say_tuning(plan);
+    if (!job->facts.own_name_resolves)
+        log_info("host name %s does not resolve: MASTER_ADDR is 127.0.0.1", job->host);
+    if (job->facts.master_port != d.in.settings.master_port)
+        log_info("port %ld is taken: MASTER_PORT is %u", d.in.settings.master_port,
+                 job->facts.master_port);
 }
 
 static void out_of_memory(void)
@@ -140,16 +145,13 @@ static void check_one_host(struct findings *findings)
 static void ask_network(void)
 {
     const char *own = json_string(json_get(d.in.tree.resourceconfig, "current_host"));
-    unsigned wanted = (unsigned)d.in.settings.master_port;
 
     if (!own || findings_first_fatal(&d.in.findings))
         return;
     d.in.facts.own_name_resolves = network_resolves(&d.loop, own, RESOLVE_LIMIT_MS);
-    if (!d.in.facts.own_name_resolves)
-        log_info("host name %s does not resolve: MASTER_ADDR is 127.0.0.1", own);
-    d.in.facts.master_port = network_choose_port(wanted);
-    if (d.in.facts.master_port && d.in.facts.master_port != wanted)
-        log_info("port %u is taken: MASTER_PORT is %u", wanted, d.in.facts.master_port);
+    d.in.facts.master_port = network_choose_port((unsigned)d.in.settings.master_port);
+    if (!d.in.facts.master_port)
+        findings_fatal(&d.in.findings, BLAME_PLATFORM, "no TCP port can be had for MASTER_PORT");
 }
 
 static void write_plan_files(const struct plan *plan)
@@ -165,7 +167,7 @@ static void write_plan_files(const struct plan *plan)
             rc = folder_make(folder);
         }
         if (!rc)
-            rc = file_write(file->path, file->text, strlen(file->text));
+            rc = file_write_private(file->path, file->text, strlen(file->text));
         if (rc)
             log_warning("%s: cannot be written (%s)", file->path, strerror(-rc));
     }
@@ -478,8 +480,7 @@ static void close_timer(uv_timer_t *timer)
 static void end(void)
 {
     log_to(NULL, NULL);
-    if (d.mux)
-        logmux_close(d.mux);
+    logmux_close(TAKE(d.mux));
     reaper_close();
     signals_close();
     events_close();
@@ -499,6 +500,8 @@ static void job_event(enum job_event event)
         look_if_clear();
         return;
     }
+    if (event == JEV_EXITED && any_live())
+        return; /* the ranks came after a step */
     what = job_step(&d.state, event);
     if (d.state != before)
         log_debug("job: %s, %s to %s", job_event_name(event), job_state_name(before),
@@ -615,9 +618,8 @@ static void on_late_step(const struct task *t)
     fail();
 }
 
-static void handle(void *data, const struct event *event)
+static void handle(const struct event *event)
 {
-    (void)data;
     switch (event->kind) {
     case EV_REAPED:
         on_reaped(event);
@@ -641,6 +643,12 @@ static void handle(void *data, const struct event *event)
     }
 }
 
+static void settled(void)
+{
+    if (d.mux)
+        logmux_flush(d.mux);
+}
+
 static void on_child(void *data, pid_t pid, int status, const struct rusage *usage)
 {
     (void)data;
@@ -659,7 +667,7 @@ static int open_loop(void)
     int rc = uv_loop_init(&d.loop);
 
     if (!rc)
-        rc = events_open(&d.loop, handle, NULL);
+        rc = events_open(&d.loop, handle, settled);
     if (!rc)
         rc = signals_open(&d.loop);
     if (!rc)
@@ -679,10 +687,13 @@ static int refuse(const struct finding *why)
     struct verdict_input in = {.host = d.in.job ? d.in.job->host : ""};
     struct err trouble = ERR_INIT;
     struct verdict *v;
+    auto_free char *shown = NULL;
     auto_free char *text = NULL;
     int status;
 
     (void)err_set(&trouble, why->blame, -EINVAL, "%s", why->text);
+    shown = redact_text(d.in.redact, why->text);
+    log_error("%s", shown);
     in.trouble = &trouble;
     v = verdict_new(&in);
     status = v->status;
@@ -707,7 +718,7 @@ static void run(void)
     write_plan_files(plan);
     d.mux = logmux_open(&d.loop, &d.in.settings, plan->world > 1 && !plan->has_launch);
     log_to(logmux_own_line, d.mux);
-    say_findings(&d.in.findings);
+    say_warnings(&d.in.findings);
     say_start(plan);
     add_tasks(plan);
     d.planned = true;
@@ -765,7 +776,7 @@ int daemon_run(const struct inputs_options *options)
     check_one_host(&d.in.findings);
     why = findings_first_fatal(&d.in.findings);
     if (why) {
-        say_findings(&d.in.findings);
+        say_warnings(&d.in.findings);
         d.status = refuse(why);
         end();
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);

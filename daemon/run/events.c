@@ -9,8 +9,8 @@
 
 static struct {
     uv_prepare_t drain;
-    void (*handle)(void *data, const struct event *event);
-    void *data;
+    void (*handle)(const struct event *event);
+    void (*settled)(void);
     struct event *queue;
     size_t n, cap;
 } events;
@@ -18,20 +18,23 @@ static struct {
 static void on_drain(uv_prepare_t *drain)
 {
     (void)drain;
+    if (!events.n)
+        return;
     for (size_t i = 0; i < events.n; i++) {
         struct event event = events.queue[i]; /* the handler may post, which moves the queue */
 
-        events.handle(events.data, &event);
+        events.handle(&event);
     }
     events.n = 0;
+    events.settled();
 }
 
-int events_open(uv_loop_t *loop, void (*handle)(void *data, const struct event *event), void *data)
+int events_open(uv_loop_t *loop, void (*handle)(const struct event *event), void (*settled)(void))
 {
     int rc = uv_prepare_init(loop, &events.drain);
 
     events.handle = handle;
-    events.data = data;
+    events.settled = settled;
     return rc ? rc : uv_prepare_start(&events.drain, on_drain);
 }
 

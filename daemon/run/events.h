@@ -25,8 +25,8 @@ struct event {
     long extra;
 };
 
-int events_open(uv_loop_t *loop, void (*handle)(void *data, const struct event *event),
-                void *data);
+/* `handle` gets each event; `settled` is called when the queue is empty again. */
+int events_open(uv_loop_t *loop, void (*handle)(const struct event *event), void (*settled)(void));
 void events_post(struct event event);
 void events_close(void);
 #endif

@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 /* Looks before the kill, until one shows nobody new: two are the rule, more while someone forks. */
-#define LOOKS_MAX 64
+#define LOOKS_MAX 16
 
 struct proc {
-    pid_t pid, ppid, session;
+    pid_t pid, ppid, group, session;
     unsigned long long start; /* tells a process from a later one of the same number */
     bool alive;
     bool ours;
@@ -69,7 +69,7 @@ void killtree_new_mark(char *text)
 /* The text of /proc/PID/stat; the name in it may hold blanks and parentheses. */
 static bool parse_stat(const char *text, struct proc *p)
 {
-    enum { PPID = 4, SESSION = 6, THREADS = 20, START = 22, FIELDS };
+    enum { PPID = 4, GROUP = 5, SESSION = 6, THREADS = 20, START = 22, FIELDS };
     unsigned long long field[FIELDS];
     const char *at = strrchr(text, ')');
     char state;
@@ -87,6 +87,7 @@ static bool parse_stat(const char *text, struct proc *p)
         at = end;
     }
     p->ppid = (pid_t)field[PPID];
+    p->group = (pid_t)field[GROUP];
     p->session = (pid_t)field[SESSION];
     p->start = field[START];
     /* a program whose main thread has left looks like a zombie, but has other threads */
@@ -202,14 +203,24 @@ static bool is_ours(const struct table *t, const struct proc *p, const struct hu
     return parent && parent->ours;
 }
 
+/* A session that is not this process's own was made by a descendant, and so are all in it. To stop
+ * a group outruns every fork in it: the kernel lets no child slip through. */
+static void stop(const struct proc *p, const struct hunt *h)
+{
+    if (!h->everywhere && p->session != getsid(0) && p->group > 1)
+        (void)kill(-p->group, SIGSTOP);
+    else if (p->alive)
+        (void)kill(p->pid, SIGSTOP);
+}
+
 /* True if `p` has just been found to be ours. */
 static bool judge(const struct table *t, struct proc *p, const struct hunt *h)
 {
     if (p->ours || !is_ours(t, p, h))
         return false;
     p->ours = true;
-    if (h->stop && p->alive)
-        (void)kill(p->pid, SIGSTOP);
+    if (h->stop)
+        stop(p, h);
     return true;
 }
 
@@ -284,27 +295,27 @@ static bool has_newcomer(const struct table *now, const struct table *before)
 /* Leaves those who were killed in `victims`. */
 static void kill_ours(const struct hunt *h, struct table *victims)
 {
-    struct table tables[2] = {{0}, {0}};
-    struct table *now = &tables[0], *before = &tables[1];
+    struct table now = {0}, before = {0};
 
-    for (int looks = 0; looks < LOOKS_MAX; looks++) {
-        look(now, h);
-        if (!has_newcomer(now, before))
-            break;
-        now = before;
-        before = now == &tables[0] ? &tables[1] : &tables[0];
+    look(&now, h);
+    for (int looks = 1; looks < LOOKS_MAX && has_newcomer(&now, &before); looks++) {
+        struct table old = before;
+
+        before = now;
+        now = old;
+        look(&now, h);
     }
     victims->n = 0;
-    for (size_t i = 0; i < now->n; i++) {
-        const struct proc *p = &now->v[i];
+    for (size_t i = 0; i < now.n; i++) {
+        const struct proc *p = &now.v[i];
 
         if (!p->ours || !p->alive)
             continue;
         (void)kill(p->pid, SIGKILL);
         table_add(victims, p);
     }
-    free(tables[0].v);
-    free(tables[1].v);
+    free(now.v);
+    free(before.v);
 }
 
 size_t killtree_kill(const char *mark, pid_t spare)

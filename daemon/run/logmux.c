@@ -257,6 +257,11 @@ void logmux_own_line(void *logmux, const char *line, size_t n)
     console_write(outputs_console(m->outputs, true), line, n);
 }
 
+void logmux_flush(struct logmux *m)
+{
+    outputs_flush(m->outputs);
+}
+
 void logmux_show_tail(struct logmux *m, const struct log_stream *s)
 {
     struct lines lines = new_lines(s);

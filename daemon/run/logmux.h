@@ -47,6 +47,9 @@ struct logmux *logmux_open_to(uv_loop_t *loop, const struct settings *settings, 
 struct log_stream *logmux_add(struct logmux *m, const struct log_source *source);
 /* A whole line of our own to standard error, in order with the ranks' lines there. */
 void logmux_own_line(void *logmux, const char *line, size_t n);
+/* Sends what is buffered for the console. The loop does so before it waits, except for what was
+ * written in that very moment, by a prepare callback: that caller calls this. */
+void logmux_flush(struct logmux *m);
 /* Reads what is in the pipe now, until it would block or has ended, past a full console (bounded by
  * the pipe's size): nothing that a dead rank wrote is lost. */
 void logmux_drain(struct log_stream *s);

@@ -72,12 +72,17 @@ static void give_up(struct outputs *o)
     log_warning("%zu bytes of output did not reach the console: nobody read them in time", lost);
 }
 
+void outputs_flush(struct outputs *o)
+{
+    for (size_t i = 0; i < LENGTH(o->consoles) && o->consoles[i]; i++)
+        console_flush(o->consoles[i]);
+}
+
 static void on_limit(uv_timer_t *handle)
 {
     struct outputs *o = handle->data;
 
-    for (size_t i = 0; i < LENGTH(o->consoles) && o->consoles[i]; i++)
-        console_flush(o->consoles[i]);
+    outputs_flush(o);
     look(o);
 }
 

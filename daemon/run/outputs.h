@@ -16,6 +16,8 @@ struct outputs *outputs_open(uv_loop_t *loop, int out_fd, int err_fd, void (*on_
                              void *data);
 /* Borrowed. */
 struct console *outputs_console(const struct outputs *o, bool is_err);
+/* Sends what is buffered, as far as it goes now. */
+void outputs_flush(struct outputs *o);
 /* Calls `on_done`, from the loop, once all is written, or when nothing was taken for `idle_ms`, or
  * at `deadline_ms` (CLOCK_MONOTONIC; 0: none). What was not taken then is lost, and a warning says
  * how much. Once. */

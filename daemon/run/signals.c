@@ -22,6 +22,7 @@ int signals_open(uv_loop_t *loop)
     int rc = 0;
 
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     for (size_t i = 0; i < LENGTH(watched) && !rc; i++) {
         rc = uv_signal_init(loop, &handles[i]);
         if (!rc)

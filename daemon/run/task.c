@@ -11,13 +11,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "run/child.h"
 #include "run/events.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,30 +145,30 @@ unsigned task_event(struct task *t, enum rank_event event)
     return what;
 }
 
-/* {"message": {"message": "...", "extraInfo": {"py_callstack": "...", "timestamp": "170..."}}} or
- * {"message": "..."}: what torch.distributed.elastic's record() leaves. */
+/* {"message": {"message": "...", "extraInfo": {"py_callstack": "..."}}} or {"message": "..."}: what
+ * torch.distributed.elastic's record() leaves. Its time stamp has whole seconds; the file's own
+ * time is nearer. */
 static void read_error_file(struct task *t)
 {
     auto_json cJSON *file = json_read(t->error_file, ERROR_FILE_MAX, NULL);
     const cJSON *message = json_get(file, "message");
-    const cJSON *extra = json_get(message, "extraInfo");
-    const char *stack = json_string(json_get(extra, "py_callstack"));
-    const char *stamp = json_string(json_get(extra, "timestamp"));
+    const char *stack = json_string(json_get(json_get(message, "extraInfo"), "py_callstack"));
     const char *text = json_string(json_get(message, "message"));
-    uint64_t ago_ms = 0;
-    long seconds;
+    struct stat st;
+    uint64_t ago_ms;
 
     if (!text)
         text = json_string(message);
     if (!text)
         return;
     t->outcome.elastic_text = mem_dup(stack && *stack ? stack : text);
-    if (stamp && num_integer(stamp, 1, 1L << 40, &seconds) &&
-        clock_wall_ms() > (uint64_t)seconds * 1000)
-        ago_ms = clock_wall_ms() - (uint64_t)seconds * 1000;
-    t->outcome.elastic_ms = ago_ms && ago_ms < clock_ms() ? clock_ms() - ago_ms : t->outcome.end_ms;
-    if (t->outcome.elastic_ms < t->outcome.start_ms || t->outcome.elastic_ms > t->outcome.end_ms)
-        t->outcome.elastic_ms = t->outcome.end_ms;
+    t->outcome.elastic_ms = t->outcome.end_ms;
+    if (stat(t->error_file, &st) < 0)
+        return;
+    ago_ms = clock_wall_ms() - (uint64_t)st.st_mtim.tv_sec * 1000 -
+             (uint64_t)st.st_mtim.tv_nsec / 1000000;
+    if (clock_ms() - ago_ms >= t->outcome.start_ms && clock_ms() - ago_ms < t->outcome.end_ms)
+        t->outcome.elastic_ms = clock_ms() - ago_ms;
 }
 
 void task_collect(struct task *t)

@@ -81,10 +81,11 @@ END
 @test "a torchelastic error file is read for the cause" {
     entry train.py <<'END'
 import json, os, signal, sys, time
+stack = 'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    g()\n'
 if os.environ["RANK"] == "1":
     with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as f:
         json.dump({"message": {"message": "RuntimeError: from the error file", "extraInfo": {
-            "py_callstack": "Traceback ...", "timestamp": str(int(time.time()))}}}, f)
+            "py_callstack": stack + "RuntimeError: from the error file\n", "timestamp": str(int(time.time()))}}}, f)
     sys.exit(1)
 signal.pause()
 END

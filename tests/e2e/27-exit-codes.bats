@@ -85,7 +85,7 @@ END
     mkdir "$T/nothing"
     ends_by 'kill -9 $$'
     serried --set cgroup.root="$T/nothing"
-    failed_with 137 'memory.*(cannot|could not|not) .*read|(cannot|could not) .*read.*memory|no .*memory'
+    failed_with 137 'memory ran out is not known|memory.*(cannot|could not) .*read'
     head -n 1 "$BASE/output/failure" >"$T/first-line"
     has_not "$T/first-line" '[Oo]ut of memory'
 }

@@ -177,10 +177,12 @@ END
     one_sentence 'a=b'
 }
 
-@test "a hyperparameter with a NUL in it is named" {
-    job train.sh
+@test "a hyperparameter with a NUL in it is named, or its place in the file" {
+    printf '{"sagemaker_program": "train.sh", "zero": "\\"a\\\\u0000b\\""}' >"$BASE/input/config/hyperparameters.json"
+    one_sentence 'hyperparameters\.json.*zero'
+    rm -rf "$BASE/output"
     printf '{"sagemaker_program": "train.sh", "zero": "a\\u0000b"}' >"$BASE/input/config/hyperparameters.json"
-    one_sentence 'zero'
+    one_sentence 'hyperparameters\.json.*(zero|line 1, column 4[0-9])'
 }
 
 @test "a file that may not be read" {

@@ -176,8 +176,10 @@ wait_for() {
     done
 }
 
+# is_gone PID: it has ended, reaped or not
 is_gone() {
-    ! kill -0 "$1" 2>/dev/null
+    local stat
+    ! { read -r stat <"/proc/$1/stat"; } 2>/dev/null || [[ ${stat##*) } == [ZX]* ]]
 }
 
 all_gone() {

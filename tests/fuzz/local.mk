@@ -2,7 +2,8 @@
 # Each fuzz_NAME runs on every file of corpus/NAME in `make check`. For a new one: its row in
 # FUZZERS, its three lines, its corpus. To let one search for new inputs:
 #   clang -fsanitize=fuzzer,address,undefined -I. -Idaemon -Itests/fuzz tests/fuzz/fuzz_NAME.c SOURCES...
-FUZZERS = tests/fuzz/fuzz_json tests/fuzz/fuzz_hyper tests/fuzz/fuzz_resource
+FUZZERS = tests/fuzz/fuzz_json tests/fuzz/fuzz_hyper tests/fuzz/fuzz_resource \
+	tests/fuzz/fuzz_scan tests/fuzz/fuzz_lines
 check_PROGRAMS += $(FUZZERS)
 TESTS += $(FUZZERS)
 
@@ -17,5 +18,13 @@ tests_fuzz_fuzz_hyper_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
 tests_fuzz_fuzz_resource_SOURCES = %D%/fuzz_resource.c %D%/fuzz_job.h %D%/replay.c
 tests_fuzz_fuzz_resource_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 tests_fuzz_fuzz_resource_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
+
+tests_fuzz_fuzz_scan_SOURCES = %D%/fuzz_scan.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_scan_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+tests_fuzz_fuzz_scan_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
+
+tests_fuzz_fuzz_lines_SOURCES = %D%/fuzz_lines.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_lines_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+tests_fuzz_fuzz_lines_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
 
 EXTRA_DIST += %D%/corpus

@@ -263,6 +263,7 @@ static void test_child_spawn_says_why_a_script_cannot_run(void **state)
 
         assert_refused(&(struct child_spec){ARGV(name), plain_env, folder, -1, -1}, BLAME_USER,
                        c->code, c->sentence);
+        assert_int_equal(unlink(path), 0);
     }
 }
 

@@ -27,6 +27,7 @@ static char mark[33];
 /* Says that it is there, and stays. */
 __attribute__((noreturn)) static void linger(int fd)
 {
+    (void)alarm(60); /* of a test that failed nothing stays for long either */
     if (write(fd, "x", 1) != 1)
         _exit(1);
     for (;;)
@@ -45,7 +46,7 @@ static void own_session_linger(int fd)
 __attribute__((noreturn)) static void linger_with(const char *entry, int fd)
 {
     char *big = mem_zero(100001);
-    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)"printf x; exec sleep 600", NULL};
+    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)"printf x; exec sleep 60", NULL};
     char *const env[] = {(char *)"PATH=/usr/bin:/bin", big, (char *)entry, NULL};
 
     memset(big, 'A', 100000);
@@ -187,6 +188,7 @@ static void test_killtree_counts_a_program_whose_main_thread_has_left(void **sta
 /* Each generation forks the next one and is gone: no list of them is true for long. */
 static void run_away(int fd)
 {
+    (void)setsid();
     for (int i = 0; i < GENERATIONS; i++) {
         if (i == 100 && write(fd, "x", 1) != 1)
             _exit(1);
@@ -312,7 +314,7 @@ static void in_namespaces(void **state, int flags, void (*what)(void))
     (void)state;
     pid = fork();
     if (pid == 0) {
-        if (unshare(flags) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        if (unshare(flags) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
             _exit(SKIPPED);
         pid = fork(); /* the first process of a new PID namespace */
         if (pid == 0) {

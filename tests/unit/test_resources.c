@@ -61,48 +61,57 @@ static void test_null_where_the_platform_writes_it_means_absent(void **state)
     assert_string_equal(made.job->instance_type, "local");
 }
 
-static void test_faults_name_file_place_expected_and_found(void **state)
+static void assert_fault(const char *resources, const char *expected)
 {
-    static const char *const cases[][2] = {
-        {"{\"current_host\": \"a\", \"hosts\": 3}",
-         "/hosts: expected a list of strings, found a number"                                                                                  },
-        {"{\"current_host\": \"a\"}",                                                       "/hosts: expected a list of strings, found nothing"},
-        {"{\"current_host\": \"a\", \"hosts\": []}",                                        "/hosts: the list is empty"                        },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\", 7]}",
-         "/hosts/1: expected a string, found a number"                                                                                         },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\", \"\"]}",
-         "/hosts/1: expected the name of a host, found \"\""                                                                                   },
-        {"{\"current_host\": \"a\", \"hosts\": [\"../x\"]}",
-         "/hosts/0: expected the name of a host, found \"../x\""                                                                               },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\", \"b\", \"a\"]}",                     "/hosts: a is there twice"                         },
-        {"{\"hosts\": [\"a\"]}",                                                            "/current_host: expected a string, found nothing"  },
-        {"{\"current_host\": [], \"hosts\": [\"a\"]}",
-         "/current_host: expected a string, found a list"                                                                                      },
-        {"{\"current_host\": \"b\", \"hosts\": [\"a\"]}",
-         "/current_host: expected one of /hosts, found \"b\""                                                                                  },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"network_interface_name\": \"\"}",
-         "/network_interface_name: the string is empty"                                                                                        },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"current_group_name\": 1}",
-         "/current_group_name: expected a string, found a number"                                                                              },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"topology\": {}}",
-         "/topology: expected a list, found an object"                                                                                         },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"instance_groups\": \"g\"}",
-         "/instance_groups: expected a list of objects, found a string"                                                                        },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"instance_groups\": [{\"hosts\": "
-         "[\"a\"]}]}",                                                                                  "/instance_groups/0/instance_group_name: expected a name, found nothing"                                                                                                                          },
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"instance_groups\": ["
-         "{\"instance_group_name\": \"g\"}]}",                                                                                 "/instance_groups/0/hosts: expected a list of strings, found nothing"},
-        {"{\"current_host\": \"a\", \"hosts\": [\"a\"], \"instance_groups\": ["
-         "{\"instance_group_name\": \"g\", \"hosts\": [\"b\"]}]}",                                                                                 "/instance_groups/0/hosts: expected hosts of /hosts, found \"b\""                                                                                                      },
-    };
+    auto_free char *whole = mem_printf("resourceconfig.json: %s", expected);
 
+    assert_string_equal(error_for(resources), whole);
+    assert_int_equal(findings_first_fatal(&made.findings)->blame, BLAME_CONFIG);
+}
+
+#define HOST_A(more) "{\"current_host\": \"a\", \"hosts\": [\"a\"], " more "}"
+
+static void test_faults_of_hosts_name_file_place_expected_and_found(void **state)
+{
     (void)state;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        auto_free char *expected = mem_printf("resourceconfig.json: %s", cases[i][1]);
+    assert_fault("{\"current_host\": \"a\", \"hosts\": 3}",
+                 "/hosts: expected a list of strings, found a number");
+    assert_fault("{\"current_host\": \"a\"}", "/hosts: expected a list of strings, found nothing");
+    assert_fault("{\"current_host\": \"a\", \"hosts\": []}", "/hosts: the list is empty");
+    assert_fault("{\"current_host\": \"a\", \"hosts\": [\"a\", 7]}",
+                 "/hosts/1: expected a string, found a number");
+    assert_fault("{\"current_host\": \"a\", \"hosts\": [\"a\", \"\"]}",
+                 "/hosts/1: expected the name of a host, found \"\"");
+    assert_fault("{\"current_host\": \"a\", \"hosts\": [\"../x\"]}",
+                 "/hosts/0: expected the name of a host, found \"../x\"");
+    assert_fault("{\"current_host\": \"a\", \"hosts\": [\"a\", \"b\", \"a\"]}",
+                 "/hosts: a is there twice");
+    assert_fault("{\"hosts\": [\"a\"]}", "/current_host: expected a string, found nothing");
+    assert_fault("{\"current_host\": [], \"hosts\": [\"a\"]}",
+                 "/current_host: expected a string, found a list");
+    assert_fault("{\"current_host\": \"b\", \"hosts\": [\"a\"]}",
+                 "/current_host: expected one of /hosts, found \"b\"");
+}
 
-        assert_string_equal(error_for(cases[i][0]), expected);
-        assert_int_equal(findings_first_fatal(&made.findings)->blame, BLAME_CONFIG);
-    }
+static void test_faults_of_the_rest_do_so_too(void **state)
+{
+    (void)state;
+    assert_fault(HOST_A("\"network_interface_name\": \"\""),
+                 "/network_interface_name: the string is empty");
+    assert_fault(HOST_A("\"current_group_name\": 1"),
+                 "/current_group_name: expected a string, found a number");
+    assert_fault(HOST_A("\"topology\": {}"), "/topology: expected a list, found an object");
+    assert_fault(HOST_A("\"instance_groups\": \"g\""),
+                 "/instance_groups: expected a list of objects, found a string");
+    assert_fault(HOST_A("\"instance_groups\": [{\"hosts\": [\"a\"]}]"),
+                 "/instance_groups/0/instance_group_name: expected a name, found nothing");
+    assert_fault(HOST_A("\"instance_groups\": [{\"instance_group_name\": \"g\"}]"),
+                 "/instance_groups/0/hosts: expected a list of strings, found nothing");
+    assert_fault(HOST_A("\"instance_groups\": [" GROUP("g", "t", "\"b\"") "]"),
+                 "/instance_groups/0/hosts: expected hosts of /hosts, found \"b\"");
+    assert_fault(
+        HOST_A("\"instance_groups\": [" GROUP("g", "t", "\"a\"") ", " GROUP("g", "t", "") "]"),
+        "/instance_groups/1/instance_group_name: g is there twice");
 }
 
 static void test_host_order_is_the_list_s_own(void **state)
@@ -226,7 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         job_test(test_only_hosts_and_the_current_one_are_needed),
         job_test(test_null_where_the_platform_writes_it_means_absent),
-        job_test(test_faults_name_file_place_expected_and_found),
+        job_test(test_faults_of_hosts_name_file_place_expected_and_found),
+        job_test(test_faults_of_the_rest_do_so_too),
         job_test(test_host_order_is_the_list_s_own),
         job_test(test_named_groups_take_part_and_the_first_of_them_leads),
         job_test(test_unnamed_groups_form_clusters_of_their_own),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * flood - writes $LINES numbered lines of 100 bytes to stdout as fast as it can, in large writes
- * that end anywhere; term.RANK gets the time (ms) when SIGTERM came, which ends it. */
+ * that end anywhere; up.RANK is there once it has begun, term.RANK gets the time when SIGTERM came,
+ * which ends it. */
 #include "rank.h"
 
 #include <fcntl.h>
@@ -29,6 +30,7 @@ int main(void)
 
     told = fileno(rank_file("term", "w"));
     signal(SIGTERM, on_term);
+    fclose(rank_file("up", "w"));
     setvbuf(stdout, buffer, _IOFBF, 9973); /* a prime: pieces end within lines */
     for (i = 0; i < count; i++)
         printf("%ld %08ld %089ld\n", rank_self(), i, i * 7919);
