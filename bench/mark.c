@@ -3,8 +3,9 @@
  * mark - a rank that writes down when it began: 8 bytes of CLOCK_MONOTONIC nanoseconds, appended to
  * the file that BENCH_STAMPS names.
  *
- * BENCH_DO says what then: "" ends, "wait" sleeps until a signal, "fail" (rank 0; the others wait)
- * waits for a line on the FIFO that BENCH_GO names, writes a second stamp and exits 1. */
+ * BENCH_DO says what then: "" ends, "work" sleeps for half a second, writes a second stamp and
+ * ends, "wait" sleeps until a signal, "fail" (rank 0; the others wait) waits for a line on the FIFO
+ * that BENCH_GO names, writes a second stamp and exits 1. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -38,6 +39,11 @@ int main(void)
     stamp();
     if (!what || !*what)
         return 0;
+    if (strcmp(what, "work") == 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+        stamp();
+        return 0;
+    }
     if (strcmp(what, "fail") == 0 && rank && strcmp(rank, "0") == 0) {
         char byte;
         int fd = open(go ? go : "", O_RDONLY);

@@ -123,6 +123,8 @@ int folder_make(const char *path)
 {
     auto_free char *part = mem_dup(path);
 
+    if (file_is_folder(path))
+        return 0;
     for (char *p = part + 1; *part; p++) {
         char c = *p;
 

@@ -19,13 +19,16 @@ void mem_on_failure(void (*hook)(void))
 
 void *mem_check(void *got)
 {
+    void (*hook)(void) = failure_hook;
     static const char text[] = "serried: out of memory\n";
 
     if (got)
         return got;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-    if (failure_hook)
-        failure_hook();
+    if (hook) {
+        failure_hook = NULL; /* it may run out of memory itself */
+        hook();
+    }
     _exit(EXIT_OUT_OF_MEMORY);
 }
 

@@ -40,6 +40,7 @@ struct log_stream {
     struct lines lines;
     struct logtail tail;
     struct logfile *file;
+    bool file_wanted; /* and not opened yet */
     char *path;
     uint64_t last_ms;
     void (*on_eof)(void *data);
@@ -52,7 +53,8 @@ struct logmux {
     bool labelled, json;
     struct outputs *outputs;
     struct log_stream *streams;
-    uv_timer_t tick;   /* runs only while a state of a progress bar waits */
+    uv_timer_t tick; /* runs only while a state of a progress bar waits */
+    uv_timer_t open_files;
     bool file_failed;  /* and that was said */
     unsigned handles;  /* open ones */
     struct buf object; /* a line as JSON */
@@ -137,8 +139,30 @@ static void check_file(struct log_stream *s, int code)
                 s->path, strerror(-code));
 }
 
+static void open_file(struct log_stream *s)
+{
+    int code = 0;
+
+    if (!s->file_wanted)
+        return;
+    s->file_wanted = false;
+    s->file = logfile_open(s->path, (size_t)s->mux->settings->log_file_max, &code);
+    check_file(s, code);
+}
+
+/* Making files is slow beside starting processes, so it waits for the loop's next turn, when all
+ * ranks have been started. */
+static void on_open_files(uv_timer_t *handle)
+{
+    struct logmux *m = handle->data;
+
+    for (struct log_stream *s = m->streams; s; s = s->next)
+        open_file(s);
+}
+
 static void take(struct log_stream *s, const char *bytes, size_t n)
 {
+    open_file(s);
     s->last_ms = clock_ms();
     logtail_add(&s->tail, bytes, n, s->last_ms);
     if (s->file)
@@ -155,6 +179,7 @@ static void end_stream(struct log_stream *s)
 {
     if (s->fd < 0)
         return;
+    open_file(s);
     lines_end(&s->lines, clock_ms());
     lines_done(&s->lines);
     check_file(s, logfile_close(TAKE(s->file)));
@@ -294,23 +319,15 @@ struct logmux *logmux_open_to(uv_loop_t *loop, const struct settings *settings, 
     m->outputs = outputs_open(loop, out_fd, err_fd, on_room, m);
     m->tick.data = m;
     (void)uv_timer_init(loop, &m->tick);
-    m->handles = 1;
+    m->open_files.data = m;
+    (void)uv_timer_init(loop, &m->open_files);
+    m->handles = 2;
     return m;
 }
 
 struct logmux *logmux_open(uv_loop_t *loop, const struct settings *settings, bool labelled)
 {
     return logmux_open_to(loop, settings, labelled, STDOUT_FILENO, STDERR_FILENO);
-}
-
-static void open_file(struct log_stream *s)
-{
-    int code = 0;
-
-    if (!s->path || !s->mux->settings->log_file_max)
-        return;
-    s->file = logfile_open(s->path, (size_t)s->mux->settings->log_file_max, &code);
-    check_file(s, code);
 }
 
 struct log_stream *logmux_add(struct logmux *m, const struct log_source *source)
@@ -332,7 +349,7 @@ struct log_stream *logmux_add(struct logmux *m, const struct log_source *source)
     s->tail =
         (struct logtail){.cap = source->is_err ? TAIL_ERR : TAIL_OUT, .search = source->is_err};
     s->path = source->path;
-    open_file(s);
+    s->file_wanted = s->path && m->settings->log_file_max;
     s->on_eof = source->on_eof;
     s->data = source->data;
     s->poll.data = s;
@@ -341,6 +358,7 @@ struct log_stream *logmux_add(struct logmux *m, const struct log_source *source)
     (void)uv_poll_init(m->loop, &s->poll, s->fd);
     (void)uv_poll_start(&s->poll, UV_READABLE, on_readable);
     m->handles++;
+    (void)uv_timer_start(&m->open_files, on_open_files, 0, 0);
     return s;
 }
 
@@ -385,5 +403,6 @@ void logmux_close(struct logmux *m)
     for (struct log_stream *s = m->streams; s; s = s->next)
         end_stream(s);
     outputs_close(m->outputs);
+    uv_close((uv_handle_t *)&m->open_files, on_closed);
     uv_close((uv_handle_t *)&m->tick, on_closed);
 }
