@@ -130,6 +130,7 @@ def failure():
                     while not os.path.exists(path) or len(stamps(path)) < ranks:
                         assert time.monotonic() < deadline
                         time.sleep(0.01)
+                    time.sleep(0.3)
                     fifo.write("x")
                 status = job.wait()
                 finish = time.monotonic_ns()

@@ -21,10 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK      ((size_t)64 << 10) /* bytes of one read */
-#define TAIL_ERR   ((size_t)32 << 10)
-#define TAIL_OUT   ((size_t)8 << 10)
-#define SHOW_LINES 20 /* of the tail of a hidden rank that failed */
+#define CHUNK        ((size_t)64 << 10) /* bytes of one read */
+#define TAIL_ERR     ((size_t)32 << 10)
+#define TAIL_OUT     ((size_t)8 << 10)
+#define FILES_A_TURN 16
+#define SHOW_LINES   20 /* of the tail of a hidden rank that failed */
 
 struct log_stream {
     struct logmux *mux;
@@ -150,14 +151,20 @@ static void open_file(struct log_stream *s)
     check_file(s, code);
 }
 
-/* Making files is slow beside starting processes, so it waits for the loop's next turn, when all
- * ranks have been started. */
+/* Making files is slow beside starting processes, so it waits for the loop's next turns, when all
+ * ranks have been started: a few in each, so that events do not wait. */
 static void on_open_files(uv_timer_t *handle)
 {
     struct logmux *m = handle->data;
+    unsigned left = FILES_A_TURN;
 
-    for (struct log_stream *s = m->streams; s; s = s->next)
+    for (struct log_stream *s = m->streams; s; s = s->next) {
+        if (s->file_wanted && left-- == 0) {
+            (void)uv_timer_start(handle, on_open_files, 0, 0);
+            return;
+        }
         open_file(s);
+    }
 }
 
 static void take(struct log_stream *s, const char *bytes, size_t n)
