@@ -56,7 +56,7 @@ int ctl_print(const struct buf *out)
 
     if (!rc)
         return 0;
-    fprintf(stderr, "serry: standard output cannot be written: %s\n", strerror(-rc));
+    (void)fprintf(stderr, "serry: standard output cannot be written: %s\n", strerror(-rc));
     return err_status(BLAME_PLATFORM);
 }
 
@@ -70,8 +70,8 @@ void ctl_add_json(struct buf *out, const cJSON *tree)
 
 int ctl_usage(const char *verb, const char *text)
 {
-    fprintf(stderr, "serry%s%s: %s; see serry help%s%s\n", *verb ? " " : "", verb, text,
-            *verb ? " " : "", verb);
+    (void)fprintf(stderr, "serry%s%s: %s; see serry help%s%s\n", *verb ? " " : "", verb, text,
+                  *verb ? " " : "", verb);
     return OPTIONS_USAGE_STATUS;
 }
 
@@ -84,7 +84,7 @@ int ctl_status(const struct findings *findings)
 
 static int not_there(const char *name)
 {
-    fprintf(stderr, "serry: %s is not part of this version\n", name);
+    (void)fprintf(stderr, "serry: %s is not part of this version\n", name);
     return OPTIONS_USAGE_STATUS;
 }
 
@@ -96,8 +96,8 @@ static int unknown(const char *name)
     for (size_t i = 0; i < LENGTH(verbs); i++)
         names[i] = verbs[i].name;
     near = names_nearest(name, names, LENGTH(verbs));
-    fprintf(stderr, "serry: unknown verb %s%s%s%s; see serry help\n", name,
-            near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    (void)fprintf(stderr, "serry: unknown verb %s%s%s%s; see serry help\n", name,
+                  near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     return OPTIONS_USAGE_STATUS;
 }
 

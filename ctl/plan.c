@@ -23,7 +23,7 @@ static void tell_errors(const struct inputs *in)
         auto_free char *text = redact_text(in->redact, in->findings.v[i].text);
 
         if (in->findings.v[i].fatal)
-            fprintf(stderr, "serry: error: %s\n", text);
+            (void)fprintf(stderr, "serry: error: %s\n", text);
     }
 }
 

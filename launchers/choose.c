@@ -100,7 +100,8 @@ static const struct launcher_ops *asked_for(const struct job *job, const struct 
     if (set)
         return set;
     winner = first_request(job);
-    warn_losers(job, winner, findings);
+    if (!findings_first_fatal(findings)) /* of a job that is whole */
+        warn_losers(job, winner, findings);
     return winner ? winner->ops : &launcher_plain;
 }
 

@@ -38,7 +38,7 @@ static int round_to(double value, int n, char *digits)
         if (*p >= '0' && *p <= '9') /* what else there is, is the locale's point */
             digits[count++] = *p;
     digits[count] = '\0';
-    return atoi(p + 1);
+    return (int)strtol(p + 1, NULL, 10);
 }
 
 static double read_back(const char *digits, int exponent)

@@ -213,7 +213,7 @@ static bool url_span(const char *text, size_t at, size_t *from, size_t *to)
 {
     size_t host;
 
-    if (strncmp(text + at, "://", 3))
+    if (strncmp(text + at, "://", 3) != 0)
         return false;
     *from = at + 3;
     for (host = *from + strcspn(text + *from, "/?#\\<>\"' \t\r\n"); host > *from; host--) {

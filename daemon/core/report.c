@@ -140,7 +140,7 @@ static void add_followers(struct buf *out, const struct verdict *v, const struct
 
         if (!verdict_is_follower(v, &in->outcomes[i]))
             continue;
-        if (shown == FOLLOWERS_MAX || out->len + 2 * LINE_MAX > REPORT_MAX) {
+        if (shown == FOLLOWERS_MAX || out->len + 2UL * LINE_MAX > REPORT_MAX) {
             more++;
             continue;
         }

@@ -213,7 +213,7 @@ static bool read_bytes(const struct setting *row, const char *value, long *out)
     long count;
 
     for (size_t i = 0; i < LENGTH(units); i++) {
-        if (strcmp(suffix, units[i].suffix))
+        if (strcmp(suffix, units[i].suffix) != 0)
             continue;
         if (!num_integer(digits, 0, (long)row->max / units[i].bytes, &count) ||
             count * units[i].bytes < (long)row->min)
@@ -226,9 +226,11 @@ static bool read_bytes(const struct setting *row, const char *value, long *out)
 
 static bool read_bool(const char *value, bool *out)
 {
-    if (strcmp(value, "true") && strcmp(value, "false") && strcmp(value, "1") && strcmp(value, "0"))
+    bool yes = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+
+    if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
         return false;
-    *out = value[0] == 't' || value[0] == '1';
+    *out = yes;
     return true;
 }
 

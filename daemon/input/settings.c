@@ -169,7 +169,7 @@ static void from_environment(struct gathering *g, const struct strv *container)
         const char *name;
         bool other = false;
 
-        if (strncmp(word, ENV_PREFIX, strlen(ENV_PREFIX)) || !equals)
+        if (strncmp(word, ENV_PREFIX, strlen(ENV_PREFIX)) != 0 || !equals)
             continue;
         variable = mem_dup_n(word, (size_t)(equals - word));
         source = mem_printf("variable %s", variable);
@@ -196,7 +196,7 @@ static void from_hyperparameters(struct gathering *g, const cJSON *hyperparamete
         const char *name;
         struct err err = ERR_INIT;
 
-        if (strncmp(node->string, HYPER_PREFIX, strlen(HYPER_PREFIX)))
+        if (strncmp(node->string, HYPER_PREFIX, strlen(HYPER_PREFIX)) != 0)
             continue;
         source = mem_printf("hyperparameter %s", node->string);
         name = from_flat(node->string + strlen(HYPER_PREFIX), tolower);

@@ -59,9 +59,7 @@ static cJSON *read_object(const char *path, const char *absent, struct findings 
     else if (absent)
         findings_warn(findings, "%s: no such file, so %s", path, absent);
     else
-        findings_fatal(findings, BLAME_CONFIG,
-                       "%s: no such file; --base names another folder, and `serry emulate` makes "
-                       "a complete one",
+        findings_fatal(findings, BLAME_CONFIG, "%s: no such file; --base names another folder",
                        path);
     return NULL;
 }
@@ -72,7 +70,7 @@ void tree_read(const char *base, struct tree *tree, struct findings *findings)
     if (!file_is_folder(base)) {
         findings_fatal(findings, BLAME_CONFIG,
                        "%s: no such folder, so there is no input/config/resourceconfig.json; "
-                       "--base names another folder, and `serry emulate` makes a complete one",
+                       "--base names another folder",
                        base);
         return;
     }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,11 +52,12 @@ __attribute__((noreturn)) static void give_up(enum step step)
 /* Runs in the child, with all signals blocked. */
 __attribute__((noinline, noreturn)) static void become_program(const struct image *im)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    static const unsigned long standard[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
     sigset_t none;
 
-    for (int s = 1; s < NSIG; s++)
-        (void)sigaction(s, &standard, NULL); /* SIGKILL, SIGSTOP and libc's own refuse */
+    /* Past libc, which keeps two for itself: its posix_spawn() leaves them ignored in us. */
+    for (long s = 1; s < NSIG; s++)
+        (void)syscall(SYS_rt_sigaction, s, standard, NULL, sizeof(standard[0]));
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != im->parent)

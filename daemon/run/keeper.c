@@ -105,4 +105,5 @@ void keeper_dismiss(void)
     tell(DISMISSED);
     cleanup_fd(&keeper_fd);
     keeper_fd = -1;
+    killtree_forget();
 }

@@ -13,6 +13,7 @@
 pid_t keeper_start(const char *mark);
 /* Names a session (a rank's pid) to it, and to run/killtree. Call before the rank is reaped. */
 void keeper_add(pid_t session);
-/* The job has ended well: the keeper goes, killing nobody. */
+/* The job has ended well: the keeper goes, killing nobody, and run/killtree forgets the
+ * sessions. */
 void keeper_dismiss(void);
 #endif

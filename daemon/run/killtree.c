@@ -63,8 +63,7 @@ void killtree_new_mark(char *text)
         (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* ---- the process table ------------------------------------------------------------------------
- */
+/* ---- the process table ----------------------------------------------------------------------- */
 
 /* The text of /proc/PID/stat; the name in it may hold blanks and parentheses. */
 static bool parse_stat(const char *text, struct proc *p)
@@ -156,6 +155,13 @@ void killtree_note(pid_t session)
     (void)read_stat(session, &p);
     noted.v = mem_grow(noted.v, noted.n + 1, sizeof(*noted.v));
     noted.v[noted.n++] = (struct session){session, p.start};
+}
+
+void killtree_forget(void)
+{
+    free(noted.v);
+    noted.v = NULL;
+    noted.n = 0;
 }
 
 /* A leader that is another process than the one that was noted has a session of its own. */

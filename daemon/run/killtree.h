@@ -21,6 +21,8 @@ void killtree_new_mark(char *text);
 /* `session`, a child that leads its own session, is the job's, and so is all that stays in it. Call
  * before the child is reaped. (keeper_add() does.) */
 void killtree_note(pid_t session);
+/* At the end: nothing is noted any more. (keeper_dismiss() does.) */
+void killtree_forget(void);
 /* Sends SIGKILL to every living descendant that is the job's, stopping each first so that none
  * forks away. `spare` (0: nobody) is left alone with its children. How many it found; 0: none is
  * left. Zombies do not count. */

@@ -12,7 +12,7 @@
 
 struct logfile;
 
-#define LOGFILE_MARK  80                 /* bytes, with the line ends before and behind it */
+#define LOGFILE_MARK  ((size_t)80)       /* bytes, with the line ends before and behind it */
 #define LOGFILE_TAIL  ((size_t)4 << 20)  /* bytes of the tail, at most: half of the file */
 #define LOGFILE_LEAST (4 * LOGFILE_MARK) /* a smaller bound is taken for this one */
 

@@ -94,7 +94,7 @@ unsigned network_choose_port(unsigned wanted)
 {
     for (int attempt = 0; attempt < 16; attempt++) {
         auto_fd int fd = listen_on(attempt ? 0 : wanted);
-        struct sockaddr_in6 bound;
+        struct sockaddr_in6 bound = {0};
         socklen_t size = sizeof(bound);
 
         if (fd < 0 || getsockname(fd, (struct sockaddr *)&bound, &size) < 0)

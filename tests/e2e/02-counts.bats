@@ -25,6 +25,7 @@ END
         torch_job "$value" train.sh
         serried
         refused 'sagemaker_mpi_num_of_processes_per_host'
+        # shellcheck disable=SC2001 # more than one kind of character
         has "$T/first-line" "$(sed 's/[].[]/\\&/g' <<<"$value")"
     done
 }

@@ -7,7 +7,7 @@ VALUES='{"msg": "a b", "q": "it'"'"'s \"x\"", "d": "$HOME `id` $(id) ;|&<>*?\\",
   "nl": "l1\nl2", "dash": "--x", "a": "1"}'
 
 expect_arguments() { # RANK
-    # shellcheck disable=SC2016 # nothing is to be expanded
+    # shellcheck disable=SC1003,SC2016 # nothing is to be expanded
     printf '%s\0' -a 1 -d '$HOME `id` $(id) ;|&<>*?\' --dash --x --msg 'a b' --nl $'l1\nl2' \
         -q "it's \"x\"" -u größe >"$T/expected"
     cmp "$T/expected" "$T/args.$1"

@@ -19,7 +19,7 @@ load lib
     for rank in 0 1; do
         shown=$(grep -c "^\[algo-1:$rank\]" "$T/out")
         echo "rank $rank: $shown lines"
-        ((shown >= 2 && shown <= took_ms / 1000 * 2 + 6))
+        ((shown >= 2 && shown <= took_ms * 2 / 1000 + 6))
         is "$(grep "^\[algo-1:$rank\]" "$T/out" | tail -n 1 | tr -d '\r')" "[algo-1:$rank]  100%"
     done
     is "$(tr -cd '\r' <"$OWN/logs/0.out" | wc -c)" 200 "carriage returns in the rank's file"

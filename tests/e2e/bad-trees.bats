@@ -35,7 +35,7 @@ one_sentence() {
 
 @test "absent" {
     for file in hyperparameters resourceconfig; do
-        again $file
+        again "$file"
         rm "$path"
         one_sentence "$file\.json|sagemaker_program"
     done
@@ -45,7 +45,7 @@ one_sentence() {
     for file in $FILES; do
         for text in '' ' ' $'\n\n' '{' '{"a": ' '{"a": "b' '{"a": "b"' '{} x' '{}}' 'hello' "{'a': 1}" \
             '{"a": 1,}' '{"a" 1}'; do
-            again $file
+            again "$file"
             echo "text: $text"
             printf '%s' "$text" >"$path"
             one_sentence "$file\.json"
@@ -56,7 +56,7 @@ one_sentence() {
 @test "not an object" {
     for file in $FILES; do
         for text in '[]' '"text"' 7 null true '[{"a": 1}]'; do
-            again $file
+            again "$file"
             echo "text: $text"
             printf '%s' "$text" >"$path"
             one_sentence "$file\.json.*object"
@@ -66,10 +66,10 @@ one_sentence() {
 
 @test "nested too deep" {
     for file in $FILES; do
-        again $file
+        again "$file"
         { printf '{"a": '; head -c 200000 /dev/zero | tr '\0' '['; } >"$path"
         one_sentence "$file\.json"
-        again $file
+        again "$file"
         { printf '{"a": '; head -c 100000 /dev/zero | tr '\0' '['
           head -c 100000 /dev/zero | tr '\0' ']'; printf '}'; } >"$path"
         one_sentence "$file\.json"
@@ -79,7 +79,7 @@ one_sentence() {
 @test "not UTF-8, with the place" {
     for file in $FILES; do
         for bytes in '\377' '\303' '\300\200' '\355\240\200' '\364\220\200\200'; do
-            again $file
+            again "$file"
             # shellcheck disable=SC2059 # octal bytes
             printf "{\"a\": \"x$bytes\"}" >"$path"
             one_sentence "$file\.json.*[0-9]"
@@ -89,7 +89,7 @@ one_sentence() {
 
 @test "a byte-order mark is skipped" {
     for file in $FILES; do
-        again $file
+        again "$file"
         { printf '\357\273\277'; cat "$good/$file.json"; } >"$path"
         serried
         succeeded
@@ -100,7 +100,7 @@ one_sentence() {
 @test "NUL bytes" {
     for file in $FILES; do
         for text in '\0' '{"a": "b\0c"}' '{}\0' '{"a\0": 1}'; do
-            again $file
+            again "$file"
             # shellcheck disable=SC2059
             printf "$text" >"$path"
             one_sentence "$file\.json"
@@ -110,19 +110,19 @@ one_sentence() {
 
 @test "a folder, a FIFO, a device, a socket, a dangling link instead of a file" {
     for file in $FILES; do
-        again $file
+        again "$file"
         rm "$path"
         mkdir "$path"
         one_sentence "$file\.json"
-        again $file
+        again "$file"
         rm "$path"
         mkfifo "$path"
         one_sentence "$file\.json"
-        again $file
+        again "$file"
         ln -sf /dev/zero "$path"
         one_sentence "$file\.json"
         [[ $file != inputdataconfig ]] || continue
-        again $file
+        again "$file"
         ln -sf nowhere "$path"
         one_sentence "$file\.json|sagemaker_program"
     done
@@ -130,7 +130,7 @@ one_sentence() {
 
 @test "too large" {
     for file in $FILES; do
-        again $file
+        again "$file"
         truncate -s 8G "$path"
         one_sentence "$file\.json"
     done

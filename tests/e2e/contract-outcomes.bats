@@ -90,7 +90,9 @@ END
 
 # in_full_disk SCRIPT: runs it where $BASE/output is a file system of 256 KiB
 in_small_disk() {
-    ((UID == 0)) && unshare -m true 2>/dev/null || skip "needs root and a mount namespace"
+    if ((UID != 0)) || ! unshare -m true 2>/dev/null; then
+        skip "needs root and a mount namespace"
+    fi
     cat >"$T/daemon" <<END
 #!/bin/sh
 mount -t tmpfs -o size=256k none "$BASE/output" || exit 99

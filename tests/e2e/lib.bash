@@ -90,17 +90,18 @@ entry() {
     chmod 755 "$BASE/code/$1"
 }
 
-# program NAME: puts one of the small C programs into the code folder
+# program NAME: puts one of the small C programs into the code folder; built here if the build
+# folder has none, or one older than its source
 program() {
-    local dir
+    local dir source=$BATS_TEST_DIRNAME/programs/$1.c
     for dir in "${E2E_PROGRAMS:-/nonexistent}" "$(dirname "$SERRIED")/tests/e2e/programs"; do
-        if [[ -x $dir/$1 ]]; then
+        if [[ -x $dir/$1 && ! $source -nt $dir/$1 ]]; then
             cp "$dir/$1" "$BASE/code/$1"
             return
         fi
     done
     if [[ ! -x $BATS_FILE_TMPDIR/$1 ]]; then
-        "${CC:-cc}" -O1 -o "$BATS_FILE_TMPDIR/$1" "$BATS_TEST_DIRNAME/programs/$1.c"
+        "${CC:-cc}" -O1 -o "$BATS_FILE_TMPDIR/$1" "$source"
     fi
     cp "$BATS_FILE_TMPDIR/$1" "$BASE/code/$1"
 }

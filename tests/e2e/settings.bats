@@ -16,10 +16,10 @@ prepare() {
 }
 
 @test "later sources win" {
-    printf '{\n // a comment\n "torch.port": %d /* and another */\n}' $port >"$T/serried.json"
+    printf '{\n // a comment\n "torch.port": %d /* and another */\n}' "$port" >"$T/serried.json"
     container+=(SERRIED_CONFIG="$T/serried.json")
     serried
-    is "$(port_seen)" $port "from the file"
+    is "$(port_seen)" "$port" "from the file"
     container+=(SERRIED_TORCH_PORT=$((port + 1)))
     serried
     is "$(port_seen)" $((port + 1)) "from the environment"
@@ -87,7 +87,7 @@ prepare() {
     torch_job 3 show
     serried --set launcher=plain
     succeeded
-    is "$(ls "$T"/env.* | wc -l)" 1
+    is "$(find "$T" -name 'env.*' | wc -l)" 1
 }
 
 @test "launcher=NAME of one that is not built says so and fails" {

@@ -351,7 +351,7 @@ static void test_memory_stays_bounded_for_an_endless_line(void **state)
     s.text.max = s.joined.max = 100;
     for (int i = 0; i < 1000; i++)
         lines_feed(&l, chunk, sizeof(chunk), 0);
-    assert_true(l.held.cap <= 2 * (65536 + 4096 + 4));
+    assert_true(l.held.cap <= 2UL * (65536 + 4096 + 4));
     assert_in_range(s.n, 60, 63);
     lines_done(&l);
     shown_done(&s);

@@ -348,7 +348,7 @@ static void test_lines_beyond_the_limit_join_to_the_original(void **state)
     for (unsigned i = 0; i < 2; i++)
         children[i] = write_in_child(add(i, OUT, NULL, NULL), line, 300001);
     run_until_eofs(2);
-    wanted = 2 * (300001 + 4 * 13 + 11 + 4);
+    wanted = 2UL * (300001 + 4 * 13 + 11 + 4);
     run_until(has_seen);
     first = joined(t.seen.data, 0);
     second = joined(t.seen.data, 1);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,10 +245,11 @@ static void test_every_setting_has_its_own_variable_and_hyperparameter(void **st
         auto_free char *flat = mem_dup(row.name);
 
         for (char *at = flat; *at; at++)
-            *at = *at == '.' ? '_' : *at;
+            if (*at == '.')
+                *at = '_';
         buf_printf(&json, "%s\"serried_%s\": \"%s\"", i ? ", " : "{", flat, row.standard);
         for (char *at = flat; *at; at++)
-            *at = (char)(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
+            *at = (char)toupper((unsigned char)*at);
         strv_addf(&w.container, "SERRIED_%s=%s", flat, row.standard);
     }
     buf_str(&json, "}");

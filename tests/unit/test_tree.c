@@ -112,7 +112,7 @@ static void test_only_the_resources_must_be_there(void **state)
     tree_read(base, &tree, &findings);
     assert_int_equal(findings.n, 3);
     assert_names(error_text(), "/input/config/resourceconfig.json: no such file");
-    assert_names(error_text(), "serry emulate");
+    assert_names(error_text(), "--base");
     assert_false(findings.v[0].fatal || findings.v[2].fatal);
     assert_names(findings.v[0].text, "/input/config/hyperparameters.json");
     assert_names(findings.v[2].text, "/input/config/inputdataconfig.json");
