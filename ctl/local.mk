@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += serry
 serry_SOURCES = \
 	%D%/check.c \

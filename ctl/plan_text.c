@@ -27,6 +27,8 @@ struct page {
     const struct redact *redact;
 };
 
+static const struct strv none;
+
 static void comment(const struct page *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void comment(const struct page *p, const char *format, ...)
@@ -98,10 +100,14 @@ static void words(const struct page *p, const struct strv *argv)
     buf_char(p->out, '\n');
 }
 
-static void exports(const struct page *p, const struct strv *variables)
+/* Without those that `later` has too, which come in its place. */
+static void exports(const struct page *p, const struct strv *variables, const struct strv *later)
 {
     for (size_t i = 0; i < variables->n; i++) {
-        if (!is_shell_name(variables->v[i], strcspn(variables->v[i], "=")))
+        size_t n = strcspn(variables->v[i], "=");
+        auto_free char *name = mem_dup_n(variables->v[i], n);
+
+        if (!is_shell_name(name, n) || strv_env(later, name))
             continue;
         buf_str(p->out, "export ");
         assignment(p, variables->v[i]);
@@ -200,22 +206,20 @@ static void ranks_as_calls(const struct page *p, const struct strv *shared)
     }
 }
 
-static void ranks(const struct page *p)
+static void ranks(const struct page *p, const struct strv *shared)
 {
     const struct plan *plan = p->in->plan;
-    auto_strv struct strv shared = {0};
 
-    find_shared(plan, &shared);
-    if (shared.n)
+    if (shared->n)
         comment(p, "what all ranks have besides:");
-    exports(p, &shared);
+    exports(p, shared, &none);
     if (plan->n_ranks > RANKS_IN_FULL && ranks_are_alike(plan)) {
-        ranks_as_calls(p, &shared);
+        ranks_as_calls(p, shared);
         return;
     }
     for (size_t i = 0; i < plan->n_ranks; i++) {
         comment(p, "rank %u of %u", plan->ranks[i].rank, plan->world);
-        process(p, &plan->ranks[i], &shared);
+        process(p, &plan->ranks[i], shared);
     }
 }
 
@@ -238,15 +242,15 @@ static void before_ranks(const struct page *p)
         comment(p, "made executable first: %s", plan->executable);
 }
 
-static void environment(const struct page *p)
+static void environment(const struct page *p, const struct strv *shared)
 {
     const struct plan *plan = p->in->plan;
 
     comment(p, "the environment, beyond what is there already:");
-    exports(p, &plan->environment);
+    exports(p, &plan->environment, shared);
     if (plan->aliases.n)
         comment(p, "names that a shell cannot have, once more as one that it can:");
-    exports(p, &plan->aliases);
+    exports(p, &plan->aliases, shared);
 }
 
 static void list(const struct page *p, const char *title, const struct strv *names)
@@ -288,19 +292,24 @@ static void warnings(const struct page *p)
         if (!p->in->findings.v[i].fatal)
             comment(p, "warning: %s", p->in->findings.v[i].text);
     }
+    for (size_t i = 0; i < p->in->plan->not_yet.n; i++)
+        comment(p, "warning: %s", p->in->plan->not_yet.v[i]);
 }
 
 void plan_text(struct buf *out, const struct inputs *in, const struct redact *redact)
 {
     const struct page p = {out, in, redact};
     bool can_run = !findings_first_fatal(&in->findings);
+    auto_strv struct strv shared = {0};
 
+    if (can_run)
+        find_shared(in->plan, &shared);
     world(&p);
     changed_settings(&p);
     list(&p, "filled in for tuning", &in->plan->filled);
     list(&p, "left as they are set", &in->plan->left_alone);
     warnings(&p);
-    environment(&p);
+    environment(&p, &shared);
     if (!can_run) {
         comment(&p, "nothing can be started: see the errors");
         return;
@@ -308,7 +317,7 @@ void plan_text(struct buf *out, const struct inputs *in, const struct redact *re
     before_ranks(&p);
     if (in->plan->has_launch) {
         comment(&p, "starts all ranks of this host");
-        process(&p, &in->plan->launch, &(struct strv){0});
+        process(&p, &in->plan->launch, &none);
     }
-    ranks(&p);
+    ranks(&p, &shared);
 }

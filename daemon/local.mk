@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += serried
 serried_SOURCES = %D%/main.c
 # lowest last: a call upwards does not link

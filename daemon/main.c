@@ -4,8 +4,10 @@
 #include "config.h"
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "input/inputs.h"
 #include "input/options.h"
 #include "run/daemon.h"
@@ -61,6 +63,17 @@ static int usage(const char *text)
     return OPTIONS_USAGE_STATUS;
 }
 
+static int usage_words(const struct strv *words)
+{
+    auto_free char *found = strv_join(words, " ");
+    auto_free char *text =
+        words->n == 1
+            ? mem_printf("expected the word train or none, found %s", found)
+            : mem_printf("expected the word train or none, found %zu words: %s", words->n, found);
+
+    return usage(text);
+}
+
 /* A container may start us with any of 0, 1 and 2 closed: what is opened later must not take their
  * place. */
 static void open_standard_streams(void)
@@ -100,9 +113,7 @@ int main(int argc, char **argv)
         (want_help ? add_help : add_version)(&out);
         status = print(&out);
     } else if (words.n > 1 || (words.n == 1 && strcmp(words.v[0], "train") != 0)) {
-        (void)err_set(&err, BLAME_USER, -1, "expected the word train or none, found %s",
-                      words.v[words.n - 1]);
-        status = usage(err.text);
+        status = usage_words(&words);
     } else {
         status = run();
     }

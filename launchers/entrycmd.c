@@ -23,7 +23,12 @@ static void add_module(const struct job *job, struct strv *argv)
 static void add_script(const struct job *job, struct strv *argv)
 {
     strv_add(argv, python_of(job));
-    strv_add(argv, job->program);
+    entrycmd_script(job, argv);
+}
+
+void entrycmd_script(const struct job *job, struct strv *argv)
+{
+    strv_addf(argv, "%s%s", job->program[0] == '-' ? "./" : "", job->program);
 }
 
 static void add_command(const struct job *job, struct strv *argv)
@@ -44,8 +49,7 @@ void entrycmd(const struct job *job, const struct plan *plan, struct strv *argv)
     strv_add_all(argv, &plan->user_args);
 }
 
-void entrycmd_install(const struct job *job, const struct settings *settings, struct plan *plan,
-                      struct findings *findings)
+void entrycmd_install(const struct job *job, const struct settings *settings, struct plan *plan)
 {
     bool package = job->entry == ENTRY_PACKAGE;
     bool requirements = strv_has(&job->code_files, REQUIREMENTS);
@@ -54,9 +58,8 @@ void entrycmd_install(const struct job *job, const struct settings *settings, st
     if (job->entry == ENTRY_NONE || job->entry == ENTRY_COMMAND || (!package && !requirements))
         return;
     if (requirements && strv_env(&job->container, "CA_REPOSITORY_ARN"))
-        findings_fatal(findings, BLAME_SELF,
-                       "CA_REPOSITORY_ARN: installing " REQUIREMENTS
-                       " from CodeArtifact is not part of this version");
+        strv_add(&plan->not_yet, "CA_REPOSITORY_ARN: installing " REQUIREMENTS
+                                 " from CodeArtifact is not part of this version");
     step = plan_add_step(plan, "install", job->code_dir, (unsigned)settings->install_limit_s,
                          BLAME_USER);
     strv_add(&step->argv, python_of(job));

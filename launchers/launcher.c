@@ -8,18 +8,27 @@
 #include "base/mem.h"
 #include "core/env.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 bool launcher_outside(const struct job *job)
 {
     return job->dist_groups.n && !job->takes_part;
 }
 
-/* Fetching is a stage of its own; until then such a job cannot run. */
-static void check_code(const struct job *job, struct findings *findings)
+/* What can be planned, and needs parts that this version has not. */
+static void check_version(const struct job *job, struct plan *plan)
 {
+    if (job->hosts.n > 1)
+        strv_addf(
+            &plan->not_yet,
+            "resourceconfig.json: /hosts: %zu hosts; this version of serried runs jobs of one "
+            "host",
+            job->hosts.n);
     if (job->code_fetch)
-        findings_fatal(findings, BLAME_SELF,
-                       "%s: fetching code from there into %s is not part of this version",
-                       job->submit_dir, job->code_dir);
+        strv_addf(&plan->not_yet,
+                  "%s: fetching code from there into %s is not part of this version",
+                  job->submit_dir, job->code_dir);
 }
 
 static void check_python(const struct job *job, const struct settings *settings,
@@ -29,9 +38,15 @@ static void check_python(const struct job *job, const struct settings *settings,
 
     if (job->entry == ENTRY_NONE || job->entry == ENTRY_COMMAND || job->facts.python)
         return;
-    findings_fatal(findings, BLAME_PLATFORM, "PATH: expected %s to run %s, found none in \"%s\"",
-                   *settings->python ? settings->python : "python3 or python", job->program,
-                   path ? path : "");
+    if (*settings->python)
+        findings_fatal(findings, BLAME_CONFIG,
+                       "setting python: expected a program to run %s, found \"%s\", %s",
+                       job->program, settings->python,
+                       job->facts.python_fault ? job->facts.python_fault : "which is none");
+    else
+        findings_fatal(findings, BLAME_PLATFORM,
+                       "PATH: expected python3 or python to run %s, found none in \"%s\"",
+                       job->program, path ? path : "");
 }
 
 static void add_hosts(const struct job *job, struct plan *plan, unsigned each)
@@ -44,6 +59,23 @@ static void add_hosts(const struct job *job, struct plan *plan, unsigned each)
     }
     for (size_t i = 0; i < hosts->n; i++)
         plan_add_host(plan, hosts->v[i], each);
+}
+
+/* A rank in log.ranks that the job has not would show nothing, without a word. */
+static void check_log_ranks(const struct settings *settings, const struct plan *plan,
+                            struct findings *findings)
+{
+    for (const char *at = settings->log_ranks; plan->world && *at;
+         at += strcspn(at, ","), at += *at == ',') {
+        unsigned long first = strtoul(at, NULL, 10); /* "all" is 0 */
+
+        if (first < plan->world)
+            continue;
+        findings_warn(findings,
+                      "setting log.ranks = %s: there is no rank %lu, the job has %u rank%s",
+                      settings->log_ranks, first, plan->world, plan->world == 1 ? "" : "s");
+        return;
+    }
 }
 
 static void check_self(const struct plan *plan, struct findings *findings)
@@ -81,11 +113,12 @@ struct plan *launcher_plan(const struct job *job, const struct settings *setting
     plan->leader = mem_dup(job->leader);
     plan->launcher = ops->name;
     env_build(job, plan, findings);
-    check_code(job, findings);
+    check_version(job, plan);
     check_python(job, settings, findings);
-    entrycmd_install(job, settings, plan, findings);
+    entrycmd_install(job, settings, plan);
     add_hosts(job, plan, ops->per_host(job, settings, findings));
     check_self(plan, findings);
+    check_log_ranks(settings, plan, findings);
     plan->role = role_of(job, plan);
     if (job->entry == ENTRY_NONE)
         return plan;

@@ -29,7 +29,8 @@ extern const struct launcher_ops launcher_plain, launcher_torch;
  * requests are warned about. A request for one that is not built is a fatal finding. Never NULL. */
 const struct launcher_ops *launcher_choose(const struct job *job, const struct settings *settings,
                                            struct findings *findings);
-/* The whole plan; never NULL. It can run if `findings` has no fatal one. */
+/* The whole plan; never NULL. It can run if `findings` has no fatal one and
+ * plan->not_yet is empty. */
 struct plan *launcher_plan(const struct job *job, const struct settings *settings,
                            struct findings *findings);
 
@@ -56,6 +57,7 @@ void launcher_rank_env(const struct job *job, const struct settings *settings,
 /* entrycmd: the program and its arguments as argv, never a joined string. */
 void entrycmd(const struct job *job, const struct plan *plan, struct strv *argv);
 /* entrycmd: the step that installs requirements, if there is one (section 10). */
-void entrycmd_install(const struct job *job, const struct settings *settings, struct plan *plan,
-                      struct findings *findings);
+void entrycmd_install(const struct job *job, const struct settings *settings, struct plan *plan);
+/* entrycmd: adds the script's name, in a form that no program takes for an option. */
+void entrycmd_script(const struct job *job, struct strv *argv);
 #endif

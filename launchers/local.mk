@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += liblaunchers.a
 liblaunchers_a_SOURCES = \
 	%D%/choose.c \

@@ -78,10 +78,23 @@ static void plan_exec(const struct job *job, const struct settings *settings, st
         add_option(argv, "--master_port", launcher_port(job, settings));
         add_option(argv, "--node_rank", (unsigned)(self - plan->hosts));
     }
-    if (job->entry == ENTRY_MODULE)
+    if (job->entry == ENTRY_MODULE) {
         strv_add(argv, "-m");
-    strv_add(argv, job->entry == ENTRY_MODULE ? job->entry_module : job->program);
+        strv_add(argv, job->entry_module);
+    } else {
+        entrycmd_script(job, argv);
+    }
     strv_add_all(argv, &plan->user_args);
+}
+
+/* Where a program leaves what it died of, for the report. */
+static void add_error_file(const struct job *job, struct plan_rank *rank)
+{
+    auto_free char *below =
+        mem_printf("output/data/serried/%s/errors/%u.json", job->host, rank->rank);
+    auto_free char *path = job_path(job, below);
+
+    strv_addf(&rank->env, "TORCHELASTIC_ERROR_FILE=%s", path);
 }
 
 static void plan_torch(const struct job *job, const struct settings *settings, struct plan *plan,
@@ -96,6 +109,8 @@ static void plan_torch(const struct job *job, const struct settings *settings, s
     fill_threads(job, plan, self ? self->ranks : 1);
     env_fill(job, plan, async_errors_name(job), "1");
     launcher_add_ranks(job, settings, plan);
+    for (size_t i = 0; i < plan->n_ranks; i++)
+        add_error_file(job, &plan->ranks[i]);
 }
 
 const struct launcher_ops launcher_torch = {"torch", launcher_per_host, plan_torch};

@@ -168,6 +168,29 @@ char *path_join(const char *dir, const char *name)
     return mem_printf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
 }
 
+char *path_normal(const char *path)
+{
+    char *out = mem_zero(strlen(path) + 2);
+    size_t len = 0;
+
+    for (size_t n; *path; path += n) {
+        path += strspn(path, "/");
+        n = strcspn(path, "/");
+        if (n == 2 && strncmp(path, "..", n) == 0) {
+            while (len && out[--len] != '/')
+                ;
+        } else if (n && !(n == 1 && *path == '.')) {
+            out[len++] = '/';
+            memcpy(out + len, path, n);
+            len += n;
+        }
+    }
+    if (!len)
+        out[len++] = '/';
+    out[len] = '\0';
+    return out;
+}
+
 static bool is_program(const char *path)
 {
     struct stat st;

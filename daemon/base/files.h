@@ -29,6 +29,9 @@ int folder_make(const char *path);
 int folder_list(const char *path, size_t max, struct strv *names);
 /* A path of DIR and NAME with one slash between them, to free(). */
 char *path_join(const char *dir, const char *name);
+/* An absolute path without ".", "..", "//" and a slash at the end, by its words alone, to free().
+ */
+char *path_normal(const char *path);
 /* The first executable regular file NAME in the folders of `path_variable` (NULL: none), to free();
  * a NAME with a slash is looked at as it is. NULL: none. */
 char *path_which(const char *name, const char *path_variable);

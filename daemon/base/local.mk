@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	%D%/buf.c %D%/buf.h \

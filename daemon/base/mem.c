@@ -11,10 +11,13 @@
 #define EXIT_OUT_OF_MEMORY 70
 
 static void (*failure_hook)(void);
+static void *reserve;
 
 void mem_on_failure(void (*hook)(void))
 {
     failure_hook = hook;
+    free(reserve);
+    reserve = hook ? malloc(MEM_RESERVE) : NULL;
 }
 
 void *mem_check(void *got)
@@ -26,7 +29,7 @@ void *mem_check(void *got)
         return got;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     if (hook) {
-        failure_hook = NULL; /* it may run out of memory itself */
+        mem_on_failure(NULL); /* it may run out of memory itself */
         hook();
     }
     _exit(EXIT_OUT_OF_MEMORY);

@@ -2,8 +2,8 @@
  *
  * mem - allocation that does not return NULL.
  *
- * When memory is gone the hook set by mem_on_failure() runs (the daemon's writes a prepared failure
- * report and kills the ranks), then the process exits with status 70. All results go to free(). */
+ * When memory is gone the hook set by mem_on_failure() runs (the daemon's writes a failure report
+ * and kills the ranks), then the process exits with status 70. All results go to free(). */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 #include <stdarg.h>
@@ -18,5 +18,7 @@ char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf
 /* What another library has allocated: NULL ends the process as above, else it is returned. */
 void *mem_check(void *got);
 
+/* Keeps MEM_RESERVE bytes for the hook, which are free when it runs; NULL: no hook, no reserve. */
+#define MEM_RESERVE ((size_t)1 << 20)
 void mem_on_failure(void (*hook)(void));
 #endif

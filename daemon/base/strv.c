@@ -4,10 +4,10 @@
 #include "base/strv.h"
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,17 +98,22 @@ const char *strv_env(const struct strv *s, const char *name)
     return i < 0 ? NULL : s->v[i] + strlen(name) + 1;
 }
 
-void strv_env_set(struct strv *s, const char *name, const char *value)
+/* Owns `text` from now on; `at` is the entry that it replaces, -1 for none. */
+static void put(struct strv *s, long at, char *text)
 {
-    long i = env_index(s, name);
-    char *text = mem_printf("%s=%s", name, value); /* `value` may be part of the old one */
-
-    if (i < 0) {
+    if (at < 0) {
         add_owned(s, text);
         return;
     }
-    free(s->v[i]);
-    s->v[i] = text;
+    free(s->v[at]);
+    s->v[at] = text;
+}
+
+void strv_env_set(struct strv *s, const char *name, const char *value)
+{
+    char *text = mem_printf("%s=%s", name, value); /* `value` may be part of the old one */
+
+    put(s, env_index(s, name), text);
 }
 
 void strv_env_unset(struct strv *s, const char *name)
@@ -122,15 +127,69 @@ void strv_env_unset(struct strv *s, const char *name)
     s->n--;
 }
 
+static size_t *slot_of(const struct strv_index *x, const char *name, size_t n)
+{
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    size_t at;
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 1099511628211U;
+    for (at = hash & (x->size - 1); x->slots[at]; at = (at + 1) & (x->size - 1)) {
+        const char *entry = x->env->v[x->slots[at] - 1];
+
+        if (strncmp(entry, name, n) == 0 && entry[n] == '=')
+            break;
+    }
+    return &x->slots[at];
+}
+
+static void learn_rest(struct strv_index *x)
+{
+    if (x->size < 2 * x->env->n || !x->size) {
+        for (x->size = 64; x->size < 4 * x->env->n;)
+            x->size *= 2;
+        free(x->slots);
+        x->slots = mem_zero(x->size * sizeof(*x->slots));
+        x->known = 0;
+    }
+    for (; x->known < x->env->n; x->known++) {
+        const char *entry = x->env->v[x->known];
+        size_t n = strcspn(entry, "=");
+        size_t *slot = slot_of(x, entry, n);
+
+        if (entry[n] && !*slot)
+            *slot = x->known + 1;
+    }
+}
+
+long strv_index_find(struct strv_index *x, const char *name, size_t n)
+{
+    learn_rest(x);
+    return (long)*slot_of(x, name, n) - 1;
+}
+
+void strv_index_set(struct strv_index *x, const char *name, const char *value)
+{
+    long at = strv_index_find(x, name, strlen(name));
+
+    put(x->env, at, mem_printf("%s=%s", name, value));
+}
+
+void strv_index_done(struct strv_index *x)
+{
+    free(x->slots);
+    *x = (struct strv_index){0};
+}
+
 void strv_env_merge(struct strv *s, const struct strv *more)
 {
-    for (size_t i = 0; i < more->n; i++) {
-        const char *equals = strchr(more->v[i], '=');
-        auto_free char *name = NULL;
+    auto_strv_index struct strv_index index = {.env = s};
 
-        if (!equals)
-            continue;
-        name = mem_dup_n(more->v[i], (size_t)(equals - more->v[i]));
-        strv_env_set(s, name, equals + 1);
+    for (size_t i = 0; i < more->n; i++) {
+        const char *entry = more->v[i];
+        size_t n = strcspn(entry, "=");
+
+        if (entry[n])
+            put(s, strv_index_find(&index, entry, n), mem_dup(entry));
     }
 }

@@ -32,5 +32,20 @@ void strv_env_set(struct strv *s, const char *name, const char *value); /* place
 void strv_env_unset(struct strv *s, const char *name);
 void strv_env_merge(struct strv *s, const struct strv *more); /* later wins */
 
-#define auto_strv __attribute__((cleanup(strv_done)))
+/* The names of an environment, each found in constant time, for whoever looks up many of them.
+ * Starts as {.env = vector}; it learns entries that are added or replaced meanwhile, but none may
+ * be taken away. Owner: strv_index_done(). */
+struct strv_index {
+    struct strv *env;
+    size_t *slots; /* of a hash table: index and 1, or 0 */
+    size_t size;   /* a power of two */
+    size_t known;  /* entries that are in there */
+};
+/* The place of the first n bytes of `name` in the vector; -1: not set. */
+long strv_index_find(struct strv_index *x, const char *name, size_t n);
+void strv_index_set(struct strv_index *x, const char *name, const char *value); /* place kept */
+void strv_index_done(struct strv_index *x);
+
+#define auto_strv_index __attribute__((cleanup(strv_index_done)))
+#define auto_strv       __attribute__((cleanup(strv_done)))
 #endif

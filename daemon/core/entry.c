@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define PROGRAMS_SHOWN 10
@@ -75,31 +76,51 @@ static bool is_there(const char *path, job_lister list)
     auto_free char *parent = parent_of(path);
     auto_strv struct strv names = {0};
 
-    return list(parent, &names) && strv_has(&names, last_of(path));
+    return !list(parent, &names) && strv_has(&names, last_of(path));
+}
+
+/* Is the answer of a job_lister that of a folder which is there but cannot be looked into? */
+static bool is_closed(int rc)
+{
+    return rc && rc != -ENOENT && rc != -ENOTDIR;
+}
+
+static void closed_folder(const char *folder, int rc, struct findings *findings)
+{
+    findings_fatal(findings, BLAME_CONFIG, "%s: the folder cannot be read: %s", folder,
+                   strerror(-rc));
 }
 
 /* Code that is fetched from somewhere: a folder can be looked into, an archive cannot. A path that
  * is not there is a fault, unless the facts are those of some other machine. */
 static void look_at_submit_dir(struct job *job, job_lister list, struct findings *findings)
 {
-    if (starts(job->submit_dir, "s3://"))
-        job->code_unknown = true;
-    else if (!list(job->submit_dir, &job->code_files)) {
-        job->code_unknown = true;
-        if (!job->facts.given && !is_there(job->submit_dir, list))
-            findings_fatal(findings, BLAME_CONFIG,
-                           "the code cannot be found: %s is empty, and there is no %s "
-                           "(hyperparameters.json: /sagemaker_submit_directory, or the image's "
-                           "SAGEMAKER_SUBMIT_DIRECTORY)",
-                           job->code_dir, job->submit_dir);
-    }
+    bool remote = starts(job->submit_dir, "s3://");
+    int rc = remote ? 0 : list(job->submit_dir, &job->code_files);
+
+    job->code_unknown = remote || rc;
+    if (is_closed(rc))
+        closed_folder(job->submit_dir, rc, findings);
+    else if (rc && !job->facts.given && !is_there(job->submit_dir, list))
+        findings_fatal(findings, BLAME_CONFIG,
+                       "the code cannot be found: %s is empty, and there is no %s "
+                       "(hyperparameters.json: /sagemaker_submit_directory, or the image's "
+                       "SAGEMAKER_SUBMIT_DIRECTORY)",
+                       job->code_dir, job->submit_dir);
 }
 
 /* The image's own folder runs as it lies there (S-37); an archive there is fetched like any. */
 static void settle_in_place(struct job *job, job_lister list, struct findings *findings)
 {
-    if (list(job->submit_dir, &job->code_files))
+    int rc = list(job->submit_dir, &job->code_files);
+
+    if (!rc)
         return;
+    job->code_unknown = is_closed(rc);
+    if (job->code_unknown) {
+        closed_folder(job->submit_dir, rc, findings);
+        return;
+    }
     if (is_there(job->submit_dir, list)) {
         job->in_place = false;
         cleanup_free(&job->code_dir);
@@ -123,11 +144,19 @@ static bool same_folder(const char *a, const char *b)
 /* Top level of what will lie in the code folder when the program starts. */
 static void find_code(struct job *job, job_lister list, struct findings *findings)
 {
+    int rc;
+
     if (job->in_place)
         settle_in_place(job, list, findings);
-    if (job->in_place || (list(job->code_dir, &job->code_files) && job->code_files.n))
+    if (job->in_place)
         return;
-    if (same_folder(job->submit_dir, job->code_dir))
+    rc = list(job->code_dir, &job->code_files);
+    if (is_closed(rc)) {
+        job->code_unknown = true;
+        closed_folder(job->code_dir, rc, findings);
+        return;
+    }
+    if (job->code_files.n || same_folder(job->submit_dir, job->code_dir))
         return;
     job->code_fetch = true;
     look_at_submit_dir(job, list, findings);
@@ -158,7 +187,8 @@ static char *programs_in(const struct strv *names)
 
 static void no_program(const struct job *job, struct findings *findings)
 {
-    auto_free char *programs = programs_in(&job->code_files);
+    auto_free char *programs =
+        job->code_unknown ? mem_dup("not known") : programs_in(&job->code_files);
 
     findings_fatal(findings, BLAME_CONFIG,
                    "no program is named: neither sagemaker_program in "
@@ -183,6 +213,26 @@ static void missing_program(const struct job *job, const char *folder, const str
                        job->program, hint, programs);
 }
 
+/* Does the path lead out of the folder by its ".."? */
+static bool leads_out(const char *path, const char *root)
+{
+    auto_free char *normal = path_normal(path);
+    auto_free char *folder = path_normal(root);
+    size_t n = strlen(folder);
+
+    return strncmp(normal, folder, n) != 0 || normal[n] != '/';
+}
+
+static void outside_program(const struct job *job, const char *path, const char *root,
+                            struct findings *findings)
+{
+    auto_free char *normal = path_normal(path);
+
+    findings_fatal(findings, BLAME_CONFIG,
+                   "%s: no such program; %s leads out of the code folder %s", normal, job->program,
+                   root);
+}
+
 /* The folder with the code as it lies now: before a fetch, that is where it comes from. */
 static void check_program(const struct job *job, job_lister list, struct findings *findings)
 {
@@ -191,11 +241,22 @@ static void check_program(const struct job *job, job_lister list, struct finding
         job->program[0] == '/' ? mem_dup(job->program) : path_join(root, job->program);
     auto_free char *folder = parent_of(path);
     auto_strv struct strv names = {0};
+    auto_strv struct strv inside = {0};
+    int rc = list(path, &inside);
 
-    if (!list(folder, &names))
-        missing_program(job, root, &job->code_files, findings);
-    else if (!strv_has(&names, last_of(path)))
-        missing_program(job, folder, &names, findings);
+    if ((!rc || is_closed(rc)) && job->entry != ENTRY_PACKAGE) {
+        findings_fatal(findings, BLAME_CONFIG, "%s: expected a program, found a folder", path);
+        return;
+    }
+    rc = list(folder, &names);
+    if (!rc && strv_has(&names, last_of(path)))
+        return;
+    if (is_closed(rc))
+        closed_folder(folder, rc, findings);
+    else if (job->program[0] != '/' && leads_out(path, root))
+        outside_program(job, path, root, findings);
+    else
+        missing_program(job, rc ? root : folder, rc ? &job->code_files : &names, findings);
 }
 
 void job_find_entry(struct job *job, job_lister list, struct findings *findings)

@@ -17,17 +17,26 @@
 #include <string.h>
 
 #define MASTER_PORT "7777"
+#define TOLD_MAX    20 /* warnings of one kind */
 
-static void set_rules(const struct job *job, struct plan *plan, struct findings *findings)
+/* What env_build() works on: a look-up of the plan's environment goes with it. */
+struct work {
+    const struct job *job;
+    struct plan *plan;
+    struct strv_index environment;
+    struct findings *findings;
+};
+
+static void set_rules(struct work *w)
 {
     const char *name;
     cJSON *value;
 
-    for (size_t i = 0; env_rule(job, i, &name, &value); i++) {
+    for (size_t i = 0; env_rule(w->job, i, &name, &value); i++) {
         auto_free char *text = value ? json_env_text(value) : NULL;
 
         if (text)
-            fit_set(job, plan, name, text, findings);
+            strv_index_set(&w->environment, name, text);
         cJSON_Delete(value);
     }
 }
@@ -57,46 +66,64 @@ static const char *earlier(const cJSON *object, const cJSON *item, const char *p
     return item->string;
 }
 
+/* How often something of the same kind is told; the rest is counted. */
+static bool tell_again(size_t *told)
+{
+    return ++*told <= TOLD_MAX;
+}
+
+static void tell_rest(size_t told, const char *what, struct findings *findings)
+{
+    if (told > TOLD_MAX)
+        findings_warn(findings, "%zu more %s", told - TOLD_MAX, what);
+}
+
+static void refuse_name(struct work *w, const char *file, const char *member, const char *name,
+                        const char *value)
+{
+    strv_add(&w->plan->env_refused, name);
+    strv_add(&w->plan->env_refused, value);
+    findings_fatal(w->findings, BLAME_CONFIG,
+                   "%s: /%.200s: expected a name without '=', since the variable %.200s cannot be "
+                   "set",
+                   file, member, name);
+}
+
 /* A variable named after a member of `object` in `file`. No name with a '=' can be set. */
-static void set_member(const struct job *job, struct plan *plan, const char *file,
-                       const cJSON *object, const cJSON *item, const char *prefix,
-                       const char *value, struct findings *findings)
+static void set_member(struct work *w, const char *file, const cJSON *object, const cJSON *item,
+                       const char *prefix, const char *value, size_t *told)
 {
     auto_free char *name = variable_name(prefix, item->string);
 
     if (strchr(name, '=')) {
-        strv_add(&plan->env_refused, name);
-        strv_add(&plan->env_refused, value);
-        findings_fatal(findings, BLAME_CONFIG,
-                       "%s: /%.200s: expected a name without '=', since the variable %.200s cannot "
-                       "be set",
-                       file, item->string, name);
+        refuse_name(w, file, item->string, name, value);
         return;
     }
-    if (strv_env(&plan->environment, name))
-        findings_warn(findings,
+    if (strv_index_find(&w->environment, name, strlen(name)) >= 0 && tell_again(told))
+        findings_warn(w->findings,
                       "%s: /%.200s and /%.200s both give the variable %.200s, which has the value "
                       "of the last",
                       file, earlier(object, item, prefix, name), item->string, name);
-    fit_set(job, plan, name, value, findings);
+    strv_index_set(&w->environment, name, value);
 }
 
-static void set_members(const struct job *job, struct plan *plan, struct findings *findings)
+static void set_members(struct work *w)
 {
+    const struct job *job = w->job;
     const cJSON *item;
+    size_t told = 0;
 
     cJSON_ArrayForEach (item, job->channels) {
         auto_free char *folder = channels_folder(job, item->string);
 
-        set_member(job, plan, "inputdataconfig.json", job->channels, item, "SM_CHANNEL_", folder,
-                   findings);
+        set_member(w, "inputdataconfig.json", job->channels, item, "SM_CHANNEL_", folder, &told);
     }
     cJSON_ArrayForEach (item, job->hyperparameters) {
         auto_free char *value = json_env_text(item);
 
-        set_member(job, plan, "hyperparameters.json", job->hyperparameters, item, "SM_HP_", value,
-                   findings);
+        set_member(w, "hyperparameters.json", job->hyperparameters, item, "SM_HP_", value, &told);
     }
+    tell_rest(told, "variables are given twice", w->findings);
 }
 
 void env_fill(const struct job *job, struct plan *plan, const char *name, const char *value)
@@ -179,34 +206,34 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool env_is_legal(const char *entry)
+{
+    while (is_word(*entry))
+        entry++;
+    return *entry == '=' || !*entry;
+}
+
 /* The name of `entry` with '_' in place of every character that shells do not allow; NULL if it is
  * legal already. To free(). */
 static char *legal_name(const char *entry)
 {
     size_t n = strcspn(entry, "=");
     auto_buf struct buf text = {0};
-    bool changed = false;
 
+    if (env_is_legal(entry))
+        return NULL;
     for (size_t i = 0; i < n; i++) {
-        if (is_word(entry[i])) {
+        if (is_word(entry[i]))
             buf_char(&text, entry[i]);
-            continue;
-        }
-        changed = true;
-        if (((unsigned char)entry[i] & 0xc0) != 0x80)
+        else if (((unsigned char)entry[i] & 0xc0) != 0x80)
             buf_char(&text, '_');
     }
-    return changed ? buf_take(&text) : NULL;
+    return buf_take(&text);
 }
 
-/* The variable that has `alias`, by its own name or as a second one; NULL if it is free. To
- * free(). */
-static char *owner(const struct job *job, const struct plan *plan, size_t before, const char *alias)
+/* The variable that has `alias`, by its own name or as a second one; it is there. To free(). */
+static char *owner(const struct plan *plan, size_t before, const char *alias)
 {
-    if (strv_env(&plan->environment, alias) || strv_env(&job->container, alias))
-        return mem_dup(alias);
-    if (!strv_env(&plan->aliases, alias))
-        return NULL;
     for (size_t i = 0; i < before; i++) {
         const char *entry = plan->environment.v[i];
         auto_free char *other = legal_name(entry);
@@ -214,33 +241,51 @@ static char *owner(const struct job *job, const struct plan *plan, size_t before
         if (other && strcmp(other, alias) == 0)
             return mem_dup_n(entry, strcspn(entry, "="));
     }
-    return NULL;
+    return mem_dup(alias);
 }
 
-static void add_aliases(const struct job *job, struct plan *plan, struct findings *findings)
+static void add_aliases(struct work *w)
 {
-    for (size_t i = 0; i < plan->environment.n; i++) {
-        const char *entry = plan->environment.v[i];
+    const struct strv *environment = &w->plan->environment;
+    auto_strv_index struct strv_index aliases = {.env = &w->plan->aliases};
+    size_t told = 0;
+
+    for (size_t i = 0; i < environment->n; i++) {
+        const char *entry = environment->v[i];
         size_t n = strcspn(entry, "=");
         auto_free char *alias = legal_name(entry);
-        auto_free char *other = alias ? owner(job, plan, i, alias) : NULL;
+        bool own, second;
 
-        if (other)
-            findings_warn(findings,
+        if (!alias)
+            continue;
+        own = strv_index_find(&w->environment, alias, strlen(alias)) >= 0 ||
+              strv_env(&w->job->container, alias);
+        second = strv_index_find(&aliases, alias, strlen(alias)) >= 0;
+        if (!own && !second) {
+            strv_index_set(&aliases, alias, entry + n + 1);
+        } else if (tell_again(&told)) {
+            auto_free char *other = own ? mem_dup(alias) : owner(w->plan, i, alias);
+
+            findings_warn(w->findings,
                           "the variable %.*s has no second name that shells allow: %.200s is taken "
                           "by %.200s",
                           (int)n, entry, alias, other);
-        else if (alias)
-            strv_env_set(&plan->aliases, alias, entry + n + 1);
+        }
     }
+    tell_rest(told, "variables have no second name that shells allow", w->findings);
 }
 
 void env_build(const struct job *job, struct plan *plan, struct findings *findings)
 {
+    struct work w = {job, plan, {.env = &plan->environment}, findings};
+
     args_build(job, &plan->user_args);
-    set_rules(job, plan, findings);
-    set_members(job, plan, findings);
+    set_rules(&w);
+    set_members(&w);
     set_others(job, plan);
-    add_aliases(job, plan, findings);
     fit_check(job, plan, findings);
+    strv_index_done(&w.environment); /* names have changed */
+    w.environment.env = &plan->environment;
+    add_aliases(&w);
+    strv_index_done(&w.environment);
 }

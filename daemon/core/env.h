@@ -15,6 +15,8 @@ struct findings;
 void env_build(const struct job *job, struct plan *plan, struct findings *findings);
 /* The arguments of section 8.2. */
 void args_build(const struct job *job, struct strv *out);
+/* Has NAME=VALUE a name that shells allow? Others get a second one. */
+bool env_is_legal(const char *entry);
 /* Sets NAME in plan->environment unless the container has it, and notes which. */
 void env_fill(const struct job *job, struct plan *plan, const char *name, const char *value);
 #endif

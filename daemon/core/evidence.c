@@ -7,22 +7,29 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/rootcause.h"
 #include "core/scan.h"
 
 #include <signal.h>
 #include <string.h>
 
-#define FRESH_MS   5000 /* a last word this long before the stop is a dying rank's */
-#define LAST_LINES 40   /* of a stream without a block to show */
+#define FRESH_MS   5000  /* a last word this long before the stop is a dying rank's */
+#define HINT_MS    2000  /* ... if it is no more than a line */
+#define ENDING_MS  30000 /* what a rank with an error may need to end by itself */
+#define AFTER_MAX  20    /* lines behind a block that may still be its message, or a farewell */
+#define LAST_LINES 40    /* of a stream without a block to show */
 
 /* What an outcome said. Borrowed from it. */
 struct words {
     struct scan scan;
     const char *err;
-    size_t err_len;     /* up to when it was told to stop */
+    size_t err_len;     /* up to when it was told to stop, a traceback to its end */
     bool elastic;       /* its error file counts: `scan` is of that */
     const char *source; /* what `scan` is of */
     size_t source_len;
+    bool last;        /* the runtime itself said, and as its last word, what it died of */
+    bool near;        /* the same, or with a few lines behind it */
+    bool consequence; /* that, or else the last line, speaks of a peer's death */
 };
 
 /* Were it and its failure behind a stop of ours? */
@@ -49,14 +56,37 @@ static size_t length_when_told(const struct outcome *o)
     return o->told_err_len - lost < o->last_err_len ? o->told_err_len - lost : o->last_err_len;
 }
 
+/* Is the block so young that the rank may have died of it? */
+static bool is_young(const struct outcome *o, const struct scan *scan)
+{
+    bool told = evidence_was_told(o);
+    uint64_t end = told ? o->told_ms : o->end_ms;
+    uint64_t said = scan->traceback ? o->error_ms : told ? o->words_ms : 0;
+
+    return !said || (said <= end && end - said <= (told ? FRESH_MS : ENDING_MS));
+}
+
+static void judge_words(const struct outcome *o, struct words *w)
+{
+    const struct scan *scan = &w->scan;
+    bool block = scan->traceback || scan->fatal;
+
+    w->last = block && scan->last;
+    w->near = w->last || (block && scan->after <= AFTER_MAX && (w->elastic || is_young(o, scan)));
+    w->consequence =
+        w->near ? scan->consequence
+                : scan_is_consequence(w->source + scan->line_from, scan->line_to - scan->line_from);
+}
+
 static struct words words_of(const struct outcome *o)
 {
     struct words w = {.err = o->last_err ? o->last_err : ""};
 
     w.err_len = o->last_err ? length_when_told(o) : 0;
     w.source = w.err;
+    scan_begun(w.err, w.err_len, o->last_err_len, &w.scan);
+    w.err_len = w.scan.to > w.err_len ? w.scan.to : w.err_len;
     w.source_len = w.err_len;
-    scan_tail(w.err, w.err_len, &w.scan);
     if (!w.scan.last && o->elastic_text && (!evidence_was_told(o) || o->elastic_ms < o->told_ms)) {
         w.elastic = true;
         w.source = o->elastic_text;
@@ -67,13 +97,37 @@ static struct words words_of(const struct outcome *o)
         w.source_len = o->last_out_len;
         scan_tail(w.source, w.source_len, &w.scan);
     }
+    judge_words(o, &w);
     return w;
 }
 
-/* Did the runtime itself say, and as its last word, what it died of? */
-static bool has_block(const struct words *w)
+/* Is the block the error to show? With lines behind it, it is if the rank ended the way that an
+ * error makes it end. */
+static bool shows_block(const struct outcome *o, const struct words *w)
 {
-    return (w->scan.traceback || w->scan.fatal) && w->scan.last;
+    return w->last || (w->near && (w->scan.fatal || o->exit_code == 1 || o->signal));
+}
+
+/* It left with a code of its own after a whole line, which no progress bar wrote: it may have been
+ * about to. Not so if our signal made it say more, or is in the code as shells have it. */
+static bool may_have_been_leaving(const struct outcome *o, const struct words *w)
+{
+    size_t from = w->scan.line_from, to = w->scan.line_to;
+
+    return o->ended && o->exit_code > 0 && o->exit_code != 128 + SIGTERM && w->source == w->err &&
+           o->words_ms && o->told_ms - o->words_ms <= HINT_MS && o->error_ms < o->told_ms &&
+           to < w->err_len && w->err[to] == '\n' && (!from || w->err[from - 1] != '\r') &&
+           !w->consequence;
+}
+
+/* Of a rank that was told to stop, and what it died of was not its last word. */
+static enum evidence_weight weight_of_told(const struct outcome *o, const struct words *w)
+{
+    if (o->signal && !evidence_is_our_signal(o))
+        return EVIDENCE_STALE;
+    if (w->near && w->source == w->err)
+        return w->consequence ? EVIDENCE_CONSEQUENCE : EVIDENCE_STALE;
+    return may_have_been_leaving(o, w) ? EVIDENCE_HINT : EVIDENCE_FOLLOWER;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -85,18 +139,21 @@ struct evidence evidence_of(const struct outcome *o)
 {
     struct words w = words_of(o);
     bool told = evidence_was_told(o);
-    bool speaks = w.elastic || (w.source == w.err && has_block(&w));
+    bool speaks = w.elastic || (w.source == w.err && w.last);
+    bool error = w.elastic || (w.source == w.err && w.near);
     struct evidence e = {EVIDENCE_FOLLOWER, o->end_ms ? o->end_ms : o->start_ms};
 
-    if (told && speaks) /* a later traceback may have overwritten the time of this one */
+    if (o->overdue_s)
+        return (struct evidence){EVIDENCE_CAUSE, o->told_ms};
+    if (told && error) /* a later traceback may have overwritten the time of this one */
         e.when = o->told_ms;
     if (w.elastic)
         e.when = earlier(e.when, o->elastic_ms);
-    else if (speaks && w.scan.traceback)
+    else if (error && w.scan.traceback)
         e.when = earlier(e.when, o->error_ms);
     if (told && !speaks)
-        e.weight = o->signal && !evidence_is_our_signal(o) ? EVIDENCE_STALE : EVIDENCE_FOLLOWER;
-    else if (w.scan.consequence && (speaks || !o->signal))
+        e.weight = weight_of_told(o, &w);
+    else if (w.consequence && (speaks || !o->signal))
         e.weight = EVIDENCE_CONSEQUENCE;
     else
         e.weight = told && o->told_ms - e.when > FRESH_MS ? EVIDENCE_STALE : EVIDENCE_CAUSE;
@@ -151,18 +208,37 @@ char *evidence_one_line(const char *text, size_t n)
     return buf_take(&out);
 }
 
+/* What a torchrun that failed says of its ranks, to free(); NULL: it was no torchrun. */
+static char *root_cause(const struct words *w)
+{
+    static const char name[] = "ChildFailedError";
+    const struct scan *scan = &w->scan;
+    size_t n = scan->error_to - scan->error_from;
+
+    if (!scan->traceback || !memmem(w->source + scan->error_from, n, name, sizeof(name) - 1))
+        return NULL;
+    return rootcause_text(w->source + scan->error_from, w->source_len - scan->error_from);
+}
+
 char *evidence_message(const struct outcome *o)
 {
     struct words w = words_of(o);
-    bool block = has_block(&w);
+    bool block = shows_block(o, &w);
+    bool cut = !block && w.source == w.err && !w.scan.line_from && o->total_err > o->last_err_len;
     size_t from = block ? w.scan.error_from : w.scan.line_from;
     size_t to = block ? w.scan.error_to : w.scan.line_to;
+    auto_free char *root = NULL;
+    auto_free char *line = NULL;
 
     if (o->spawn_error)
         return evidence_one_line(o->spawn_error, strlen(o->spawn_error));
-    if (evidence_is_our_signal(o) && !block)
+    if (o->overdue_s || (evidence_is_our_signal(o) && !block))
         return mem_dup(""); /* it was at work: its last line says nothing */
-    return evidence_one_line(w.source + from, to - from);
+    root = root_cause(&w);
+    if (root)
+        return evidence_one_line(root, strlen(root));
+    line = evidence_one_line(w.source + from, to - from);
+    return cut ? mem_printf("... %s", line) : TAKE(line);
 }
 
 static void add_last_lines(struct buf *out, const char *text, size_t n)
@@ -180,10 +256,13 @@ static void add_last_lines(struct buf *out, const char *text, size_t n)
 char *evidence_detail(const struct outcome *o)
 {
     struct words w = words_of(o);
+    auto_free char *root = root_cause(&w);
     auto_buf struct buf out = {0};
     size_t n;
 
-    if (has_block(&w)) {
+    if (root) { /* the rank's own words are before torchrun's */
+        add_clean(&out, w.source, w.source_len);
+    } else if (shows_block(o, &w)) {
         add_clean(&out, w.source + w.scan.from, w.source_len - w.scan.from);
     } else {
         if (o->last_out)

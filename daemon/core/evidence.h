@@ -15,7 +15,9 @@ struct buf;
 /* How much an outcome has to say; lower goes first, then the earlier. */
 enum evidence_weight {
     EVIDENCE_CAUSE,       /* ended by itself, or its last word shows that it was about to */
-    EVIDENCE_STALE,       /* told to stop, but its last word is old or the signal was not ours */
+    EVIDENCE_STALE,       /* told to stop, but the signal was not ours, or its error is old, or more
+                             lines follow it */
+    EVIDENCE_HINT,        /* told to stop, ended by itself after a line that may say why */
     EVIDENCE_CONSEQUENCE, /* speaks of a peer's death */
     EVIDENCE_FOLLOWER     /* told to stop, and nothing else */
 };

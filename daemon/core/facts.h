@@ -7,6 +7,7 @@
 #include "base/strv.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct facts {
     unsigned num_cpus;    /* online processors, at least 1 */
@@ -17,11 +18,13 @@ struct facts {
     char *torch_version; /* from package metadata; NULL: no torch */
     bool torch_xla;
     char *python;              /* absolute path; NULL: no Python found */
+    const char *python_fault;  /* what the setting `python` names instead, or NULL; static */
     struct strv python_path;   /* module search path, known only from a facts file */
     char *gethostname_library; /* preload, known only from a facts file */
     char *bucket_region;       /* S3's answer; NULL: not asked */
     struct strv interfaces;    /* network interfaces of this host; empty: not looked at */
     unsigned master_port;      /* agreed port of rank 0; 0: the setting's */
+    size_t arg_room;           /* bytes that arguments and variables may take; 0: not looked at */
     bool own_name_resolves;    /* false: a job of one host uses 127.0.0.1 */
     bool given;                /* from --facts: describes some other machine */
 };

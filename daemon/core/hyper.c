@@ -15,11 +15,12 @@
 #include <string.h>
 #include <strings.h>
 
-#define FILE_NAME    "hyperparameters.json"
-#define PER_HOST_KEY "sagemaker_mpi_num_of_processes_per_host"
-#define PER_HOST_MAX 65536
-#define SHOWN_MAX    60 /* bytes of a value in a message */
-#define LOG_DEFAULT  20
+#define FILE_NAME      "hyperparameters.json"
+#define PER_HOST_KEY   "sagemaker_mpi_num_of_processes_per_host"
+#define PER_HOST_MAX   65536
+#define SHOWN_MAX      60 /* bytes of a value in a message */
+#define LOG_DEFAULT    20
+#define LOG_NUMBER_MAX 1000000
 
 const char *const want_keys[WANT_COUNT] = {
     [WANT_MPI] = "sagemaker_mpi_enabled",
@@ -65,8 +66,16 @@ static const char *const framework_keys[] = {
     "sagemaker_estimator_class_name",
 };
 
-static const char *const log_level_names[] = {
-    "CRITICAL", "FATAL", "ERROR", "WARNING", "WARN", "INFO", "DEBUG", "NOTSET",
+static const struct {
+    const char *name;
+    int level;
+} log_levels[] = {
+    {"DEBUG",    10},
+    {"INFO",     20},
+    {"WARNING",  30},
+    {"WARN",     30},
+    {"ERROR",    40},
+    {"CRITICAL", 50},
 };
 
 static bool starts(const char *text, const char *with)
@@ -180,28 +189,40 @@ static void read_code(struct job *job, const cJSON *reserved, struct findings *f
         job->submit_dir = job_path(job, "code");
 }
 
-static bool is_log_level(const cJSON *value)
+static bool read_level(const cJSON *value, int *level)
 {
     const char *text = json_string(value);
     long number;
 
-    if (!text)
-        return json_is_integer(value);
-    if (num_integer(text, -1000000, 1000000, &number))
-        return true;
-    for (size_t i = 0; i < LENGTH(log_level_names); i++)
-        if (strcasecmp(text, log_level_names[i]) == 0)
+    for (size_t i = 0; text && i < LENGTH(log_levels); i++)
+        if (strcasecmp(text, log_levels[i].name) == 0) {
+            *level = log_levels[i].level;
             return true;
-    return false;
+        }
+    if (text ? !num_integer(text, -LOG_NUMBER_MAX, LOG_NUMBER_MAX, &number)
+             : !json_integer(value, -LOG_NUMBER_MAX, LOG_NUMBER_MAX, &number))
+        return false;
+    *level = number < 10 ? 10 : number > 50 ? 50 : (int)number;
+    return true;
+}
+
+int job_log_level(const struct job *job)
+{
+    int level = LOG_DEFAULT;
+
+    (void)read_level(job->log_level, &level);
+    return level;
 }
 
 static void read_log_level(struct job *job, const cJSON *reserved, struct findings *findings)
 {
     static const char key[] = "sagemaker_container_log_level";
     const cJSON *value = json_get(reserved, key);
+    int level;
 
-    if (value && !cJSON_IsNull(value) && !is_log_level(value)) {
-        fault(findings, key, "a number such as 20 or a level such as \"INFO\"", value);
+    if (value && !cJSON_IsNull(value) && !read_level(value, &level)) {
+        fault(findings, key, "a number such as 20, or DEBUG, INFO, WARNING, ERROR or CRITICAL",
+              value);
         value = NULL;
     }
     job->log_level = value && !cJSON_IsNull(value) ? cJSON_Duplicate(value, true)

@@ -100,11 +100,13 @@ struct job *job_new(const struct tree *tree, const struct strv *container, struc
 void job_free(struct job *job);
 char *job_path(const struct job *job, const char *below); /* <base>/BELOW, to free() */
 bool job_is_hetero(const struct job *job);
+/* The level asked for, from 10 (debug) to 50 (critical), whether it was a number or a name. */
+int job_log_level(const struct job *job);
 
 /* input/tree lists the code folder between these two: what job_new() needs to know of it comes in
- * by a function, so that core does no I/O. Names at the top level of `dir`, sorted; false if it is
- * not there. */
-typedef bool (*job_lister)(const char *dir, struct strv *names);
+ * by a function, so that core does no I/O. Names at the top level of `dir`, sorted. 0, or a
+ * negative errno: -ENOENT, -ENOTDIR, -EACCES, ... */
+typedef int (*job_lister)(const char *dir, struct strv *names);
 void job_find_entry(struct job *job, job_lister list, struct findings *findings);
 
 void tree_done(struct tree *tree);

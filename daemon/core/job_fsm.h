@@ -17,12 +17,13 @@ enum job_state {
     JOB_STATES
 };
 enum job_event {
+    JEV_REFUSED,  /* the job cannot be run */
     JEV_PREPARED, /* all steps ended well */
     JEV_FAILED,   /* a rank or step failed, or trouble of our own */
     JEV_STOP,     /* asked to stop */
     JEV_GRACE,    /* the grace has passed */
     JEV_EXITED,   /* no rank or step runs any more */
-    JEV_CLEAR,    /* no stray is left and the streams have ended, or the deadline has passed */
+    JEV_CLEAR,    /* no stray is left and the streams have ended */
     JEV_WRITTEN,  /* the console has taken the last line, or will not */
     JEV_COUNT
 };
@@ -31,8 +32,9 @@ enum job_do {
     JDO_TERM = 2,    /* tell every rank to end, arm the grace */
     JDO_KILL = 4,    /* kill everything the job started */
     JDO_CLEAR = 8,   /* kill strays, wait for the ends of streams */
-    JDO_REPORT = 16, /* judge, write files, flush */
-    JDO_END = 32     /* leave the loop */
+    JDO_CUT = 16,    /* wait no longer for strays and streams */
+    JDO_REPORT = 32, /* judge, write files, flush */
+    JDO_END = 64     /* leave the loop */
 };
 /* The only writer of the job's state; the JDO_* bits of the edge, 0 where there is none. */
 unsigned job_step(enum job_state *state, enum job_event event);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
 	%D%/args.c \
@@ -20,9 +21,12 @@ libcore_a_SOURCES = \
 	%D%/plan_file.c \
 	%D%/plan_json.c \
 	%D%/rank_fsm.c %D%/rank_fsm.h \
-	%D%/redact.c %D%/redact.h \
+	%D%/redact.c %D%/redact.h %D%/redact_parts.h \
+	%D%/redact_names.c \
+	%D%/redact_spans.c \
 	%D%/report.c %D%/report.h \
 	%D%/resources.c %D%/resources.h \
+	%D%/rootcause.c %D%/rootcause.h \
 	%D%/scan.c %D%/scan.h \
 	%D%/settings.c %D%/settings.h \
 	%D%/verdict.c %D%/verdict.h

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define STATUS_NO_START 127 /* as a shell says it */
+#define STATUS_OVERDUE  1   /* however it ended then */
 
 static const char *const names[] = {
     [SIGHUP] = "SIGHUP",       [SIGINT] = "SIGINT",       [SIGQUIT] = "SIGQUIT",
@@ -34,9 +35,10 @@ static const struct {
     {SIGABRT, "the program gave up: failed assertion, uncaught C++ exception or damaged heap"   },
     {SIGBUS,  "look at shared memory: /dev/shm may be too small for the data loader's workers"  },
     {SIGFPE,  "an integer division by zero, or one whose result does not fit"                   },
-    {SIGKILL, "not sent by the launcher but by the kernel (memory) or an operator"              },
+    {SIGKILL,
+     "not sent by the launcher: by the kernel (memory), an operator or the program itself"      },
     {SIGSEGV, "bad memory access in native code; PYTHONFAULTHANDLER=1 shows where"              },
-    {SIGTERM, "not sent by the launcher: somebody else asked this process to end"               },
+    {SIGTERM, "not sent by the launcher: by another process or the program itself"              },
     {SIGXCPU, "the limit of CPU time was reached (ulimit -t)"                                   },
     {SIGXFSZ, "the limit of file size was reached (ulimit -f)"                                  },
     {SIGSYS,  "a system call that the container's security profile forbids"                     },
@@ -75,6 +77,8 @@ char *outcome_text(const struct outcome *o)
 
     if (!o->started)
         return mem_dup(o->spawn_error ? "could not be started" : "was never started");
+    if (o->overdue_s)
+        return mem_printf("not finished after %u s", o->overdue_s);
     if (!o->ended)
         return mem_dup("did not end");
     if (o->signal)
@@ -87,6 +91,8 @@ int outcome_status(const struct outcome *o)
 {
     if (!o->started)
         return STATUS_NO_START;
+    if (o->overdue_s)
+        return STATUS_OVERDUE;
     if (!o->ended)
         return 128 + SIGKILL;
     return o->signal ? 128 + o->signal : o->exit_code & 0xff;

@@ -14,8 +14,10 @@
 struct outcome {
     unsigned rank;
     unsigned local_rank;
-    const char *host; /* borrowed */
-    const char *step; /* name of a step; NULL: a rank. Borrowed */
+    const char *host;    /* borrowed */
+    const char *step;    /* name of a step; NULL: a rank. Borrowed */
+    const char *program; /* "torchrun": it stands for `ranks` ranks that it starts; else NULL */
+    unsigned ranks;
     pid_t pid;
     bool started; /* false: `spawn_error` says why, or it was never tried */
     bool ended;
@@ -27,12 +29,14 @@ struct outcome {
     uint64_t end_ms;
     uint64_t told_ms;    /* when we sent it the first ending signal */
     uint64_t killed_ms;  /* when we sent it SIGKILL */
+    unsigned overdue_s;  /* we ended it because it had not finished in so many seconds; 0: no */
     uint64_t error_ms;   /* when the last traceback on its stderr began to arrive */
     uint64_t elastic_ms; /* time of its torchelastic error file */
     char *elastic_text;  /* that file's message, UTF-8, maybe with a traceback; NULL: no file */
     char *last_err;      /* last bytes of stderr as they came, NUL-ended; NULL: none */
     size_t last_err_len;
     size_t told_err_len; /* how many bytes of stderr in all had come when told_ms was set */
+    uint64_t words_ms;   /* ... and when the last of them came; 0: not known */
     size_t total_err;    /* bytes of stderr in all */
     char *last_out;      /* the same of stdout */
     size_t last_out_len;
@@ -48,10 +52,11 @@ struct memory_facts {
 };
 
 void outcome_done(struct outcome *o);
-/* "exit code 3", "signal 11 (SIGSEGV)", "could not be started": to free(). */
+/* "exit code 3", "signal 11 (SIGSEGV)", "could not be started", "not finished after 60 s": to
+ * free(). */
 char *outcome_text(const struct outcome *o);
-/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well; 127 if it
- * could not be started, 137 if it never ended. */
+/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well; 1 if it
+ * was overdue, 127 if it could not be started, 137 if it never ended. */
 int outcome_status(const struct outcome *o);
 /* "SIGSEGV", "SIGRTMIN+3"; "signal 99" where it has no name. `text` of 16 bytes at least. */
 const char *outcome_signal_name(int signal, char *text, size_t size);

@@ -52,6 +52,7 @@ void plan_free(struct plan *plan)
     strv_done(&plan->user_args);
     strv_done(&plan->filled);
     strv_done(&plan->left_alone);
+    strv_done(&plan->not_yet);
     plan_files_done(plan);
     free(plan);
 }

@@ -70,6 +70,7 @@ struct plan {
     struct strv left_alone; /* those it left because they were set already */
     struct plan_file *files;
     size_t n_files;
+    struct strv not_yet; /* sentences: why this version can plan the job but not run it */
 };
 
 struct plan *plan_new(void);
@@ -87,8 +88,8 @@ const char *plan_role_name(enum plan_role role);
 void plan_rank_environment(const struct plan *plan, const struct plan_rank *rank,
                            const struct strv *container, struct strv *out);
 
-/* `redact` masks secrets; NULL shows them. Warnings come from `findings`; the first fatal one adds
- * the member "error". */
+/* `redact` masks secrets; NULL shows them. Warnings come from `findings` and
+ * plan->not_yet; the first fatal finding adds the member "error". */
 cJSON *plan_json(const struct plan *plan, const struct findings *findings,
                  const struct redact *redact);
 #endif

@@ -26,26 +26,25 @@ static cJSON *text_json(const char *text, const struct redact *redact)
     return cJSON_CreateString(buf_text(&valid));
 }
 
-/* Words of a command: the value after an option with a secret name is masked whole. */
+/* The value of `name`, masked whole if it is a secret. */
+static cJSON *value_json(const char *name, const char *value, const struct redact *redact)
+{
+    auto_free char *masked = redact_value(redact, name, value);
+
+    return text_json(masked, NULL);
+}
+
+/* Words of a command: what follows an option is its value. */
 static cJSON *words_json(const struct strv *words, const struct redact *redact)
 {
     cJSON *list = cJSON_CreateArray();
 
     for (size_t i = 0; i < words->n; i++) {
         const char *before = i ? words->v[i - 1] : "";
-        bool secret = redact && before[0] == '-' && redact_is_secret_name(before);
 
-        cJSON_AddItemToArray(list, text_json(secret ? REDACT_MASK : words->v[i], redact));
+        cJSON_AddItemToArray(list, value_json(before[0] == '-' ? before : "", words->v[i], redact));
     }
     return list;
-}
-
-static void add_variable(cJSON *object, const char *name, const char *value,
-                         const struct redact *redact)
-{
-    bool secret = redact && redact_is_secret_name(name);
-
-    json_add(object, name, text_json(secret ? REDACT_MASK : value, redact));
 }
 
 static cJSON *variables_json(const struct strv *variables, const struct redact *redact)
@@ -56,7 +55,7 @@ static cJSON *variables_json(const struct strv *variables, const struct redact *
         size_t length = strcspn(variables->v[i], "=");
         auto_free char *name = mem_dup_n(variables->v[i], length);
 
-        add_variable(object, name, variables->v[i] + length + 1, redact);
+        json_add(object, name, value_json(name, variables->v[i] + length + 1, redact));
     }
     return object;
 }
@@ -66,7 +65,8 @@ static cJSON *environment_json(const struct plan *plan, const struct redact *red
     cJSON *object = variables_json(&plan->environment, redact);
 
     for (size_t i = 0; i + 1 < plan->env_refused.n; i += 2)
-        add_variable(object, plan->env_refused.v[i], plan->env_refused.v[i + 1], redact);
+        json_add(object, plan->env_refused.v[i],
+                 value_json(plan->env_refused.v[i], plan->env_refused.v[i + 1], redact));
     return object;
 }
 
@@ -149,13 +149,16 @@ static cJSON *ranks_json(const struct plan *plan, const struct redact *redact)
     return ranks;
 }
 
-static cJSON *warnings_json(const struct findings *findings, const struct redact *redact)
+static cJSON *warnings_json(const struct plan *plan, const struct findings *findings,
+                            const struct redact *redact)
 {
     cJSON *warnings = cJSON_CreateArray();
 
     for (size_t i = 0; i < findings->n; i++)
         if (!findings->v[i].fatal)
             cJSON_AddItemToArray(warnings, text_json(findings->v[i].text, redact));
+    for (size_t i = 0; i < plan->not_yet.n; i++)
+        cJSON_AddItemToArray(warnings, text_json(plan->not_yet.v[i], redact));
     return warnings;
 }
 
@@ -181,7 +184,7 @@ cJSON *plan_json(const struct plan *plan, const struct findings *findings,
     json_add(object, "user_args", words_json(&plan->user_args, redact));
     json_add(object, "filled", words_json(&plan->filled, NULL));
     json_add(object, "left_alone", words_json(&plan->left_alone, NULL));
-    json_add(object, "warnings", warnings_json(findings, redact));
+    json_add(object, "warnings", warnings_json(plan, findings, redact));
     if (fatal)
         json_add(object, "error", text_json(fatal->text, redact));
     return object;

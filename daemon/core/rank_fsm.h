@@ -30,7 +30,7 @@ enum rank_do {
     DO_KILL = 2,  /* SIGKILL to it and all that descends from it */
     DO_GRACE = 4, /* its next deadline counts from now */
     DO_DRAIN = 8, /* read what its pipes hold; REV_EOF when none is left open */
-    DO_CUT = 16,  /* end its streams although somebody holds them */
+    DO_CUT = 16,  /* read what its pipes hold, and end its streams although somebody holds them */
     DO_TELL = 32  /* it is over: tell the job */
 };
 /* The only writer of a rank's state; the DO_* bits of the edge, 0 where there is none. */

@@ -7,105 +7,15 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "base/utf8.h"
 #include "core/job.h"
+#include "core/redact_parts.h"
 
-#include <ctype.h>
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define SECRET_MIN      4   /* bytes of a text that is masked wherever it stands */
-#define PLAIN_MIN       6   /* the same of a number or a word, which would take too much with it */
-#define DIGITS_MIN      8   /* digits of a number that may be a key or a token */
-#define NAME_LENGTH_MAX 128 /* bytes of a name that is looked for in text */
-#define WORD_SIZE       16
-#define SIGNS           ":=," /* where url_span() and pair_span() have something to look at */
-
-/* Secret wherever they stand in a name. */
-static const char *const strong_parts[] = {"password", "passwd", "passphrase", "secret",
-                                           "credential"};
-/* Secret as a word of a name: split at what is no letter or digit, and before capitals. */
-static const char *const weak_words[] = {"accesskey", "apikey", "auth", "authorization", "bearer",
-                                         "creds",     "jwt",    "key",  "pass",          "pat",
-                                         "private",   "pwd",    "sig",  "signature",     "token"};
-/* As the last word they make a name one of something else than the secret. */
-static const char *const harmless_ends[] = {"column", "columns", "count",  "dim",  "dir",
-                                            "file",   "length",  "method", "name", "names",
-                                            "path",   "size",    "type"};
-static const char *const plain_values[] = {"true", "false", "none", "null",
-                                           "yes",  "no",    "on",   "off"};
-
-static bool is_among(const char *word, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!strcasecmp(words[i], word))
-            return true;
-    }
-    return false;
-}
-#define IS_AMONG(word, words) is_among(word, words, LENGTH(words))
-
-/* Copies the next word at *at into `word`, cut where it is too long to matter; false at the end. */
-static bool next_word(const char **at, char word[WORD_SIZE])
-{
-    const char *c = *at;
-    size_t n = 0;
-
-    while (*c && !isalnum((unsigned char)*c))
-        c++;
-    if (!*c)
-        return false;
-    do {
-        if (n < WORD_SIZE - 1)
-            word[n++] = *c;
-        c++;
-    } while (isalnum((unsigned char)*c) &&
-             !(isupper((unsigned char)c[0]) &&
-               (islower((unsigned char)c[-1]) || islower((unsigned char)c[1]))));
-    word[n] = '\0';
-    *at = c;
-    return true;
-}
-
-static bool is_strong(const char *name)
-{
-    for (size_t i = 0; i < LENGTH(strong_parts); i++) {
-        if (strcasestr(name, strong_parts[i]))
-            return true;
-    }
-    return false;
-}
-
-static bool is_weak(const char *name)
-{
-    char word[WORD_SIZE] = "";
-    bool found = false;
-
-    if (!strcmp(name, "PWD")) /* the shell's working directory */
-        return false;
-    while (next_word(&name, word))
-        found = found || IS_AMONG(word, weak_words);
-    return found && !IS_AMONG(word, harmless_ends);
-}
-
-bool redact_is_secret_name(const char *name)
-{
-    return is_strong(name) || is_weak(name);
-}
-
-bool redact_is_secret(const char *name, const char *value)
-{
-    double number;
-
-    if (!*value || IS_AMONG(value, plain_values))
-        return false;
-    if (strlen(value) < DIGITS_MIN && num_real(value, -DBL_MAX, DBL_MAX, &number))
-        return is_strong(name);
-    return redact_is_secret_name(name);
-}
+#define SECRET_MIN 4 /* bytes of a text that is masked wherever it stands */
+#define PLAIN_MIN  6 /* the same of a number or a word, which would take too much with it */
 
 /* The texts, sorted by their first SECRET_MIN bytes, longer ones first among equals. */
 struct redact {
@@ -161,16 +71,43 @@ static void learn_form(struct redact *r, const char *text)
     r->n++;
 }
 
-/* As it stands between the quotes of a JSON string. */
-static void learn_json_form(struct redact *r, const char *secret)
+/* As `write` has it between its quotes, to free(). */
+static char *inner_form(const char *secret, void (*write)(struct buf *, const cJSON *))
 {
     auto_json cJSON *node = cJSON_CreateString(secret);
     auto_buf struct buf text = {0};
-    auto_free char *inner = NULL;
 
-    json_write(&text, node);
-    inner = mem_dup_n(text.data + 1, text.len - 2);
-    learn_form(r, inner);
+    write(&text, node);
+    return mem_dup_n(text.data + 1, text.len - 2);
+}
+
+/* A quote that Python escapes where the other kind stands in the same text. */
+static char *quoted_form(const char *repr)
+{
+    auto_buf struct buf text = {0};
+
+    for (const char *at = repr; *at; at++) {
+        if (*at == '\'' && (at == repr || at[-1] != '\\'))
+            buf_char(&text, '\\');
+        buf_char(&text, *at);
+    }
+    return buf_take(&text);
+}
+
+/* In JSON, in JSON within JSON, in a list that Python shows, and that within JSON. */
+static void learn_quoted_forms(struct redact *r, const char *secret)
+{
+    auto_free char *json = inner_form(secret, json_write);
+    auto_free char *repr = inner_form(secret, json_python_repr);
+    auto_free char *quoted = quoted_form(repr);
+    const char *const once[] = {json, repr, quoted};
+
+    for (size_t i = 0; i < LENGTH(once); i++) {
+        auto_free char *twice = inner_form(once[i], json_write);
+
+        learn_form(r, once[i]);
+        learn_form(r, twice);
+    }
 }
 
 static void learn_shell_form(struct redact *r, const char *secret)
@@ -194,7 +131,7 @@ void redact_learn(struct redact *r, const char *secret)
         return;
     learn_form(r, secret);
     if (utf8_check(secret, n) == n)
-        learn_json_form(r, secret);
+        learn_quoted_forms(r, secret);
     learn_shell_form(r, secret);
 }
 
@@ -204,85 +141,22 @@ static void learn_value(struct redact *r, const char *name, const char *value)
     size_t n = strlen(value);
     bool is_word = n < PLAIN_MIN && strspn(value, "abcdefghijklmnopqrstuvwxyz") == n;
 
-    if (redact_is_secret(name, value) && (!is_word || is_strong(name)))
+    enum redact_strength strength = redact_strength(name);
+
+    if (redact_is_secret_as(strength, value) && (!is_word || strength == REDACT_STRONG))
         redact_learn(r, value);
 }
 
-/* What stands between "://" and "@". `at` is the place of the colon. */
-static bool url_span(const char *text, size_t at, size_t *from, size_t *to)
-{
-    size_t host;
-
-    if (strncmp(text + at, "://", 3) != 0)
-        return false;
-    *from = at + 3;
-    for (host = *from + strcspn(text + *from, "/?#\\<>\"' \t\r\n"); host > *from; host--) {
-        if (text[host - 1] == '@')
-            break;
-    }
-    *to = host - 1;
-    return host > *from + 1;
-}
-
-static bool is_quote(char c)
-{
-    return c == '"' || c == '\'';
-}
-
-static bool is_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
-
-/* Where the quoted text that begins at text[from] ends; the quote is in front of it. */
-static size_t quoted_end(const char *text, size_t from)
-{
-    const char quote = text[from - 1];
-
-    while (text[from] && text[from] != quote)
-        from += text[from] == '\\' && text[from + 1] ? 2 : 1;
-    return from;
-}
-
-/* The value of a secret name: NAME=value, NAME="value", "NAME": "value", 'NAME': 7, "--NAME",
- * "value". `at` is the place of the sign between them. */
-static bool pair_span(const char *text, size_t at, size_t *from, size_t *to)
-{
-    bool quoted = at && is_quote(text[at - 1]);
-    size_t end = at - quoted, start = end;
-    auto_free char *name = NULL, *value = NULL;
-
-    if (!quoted && text[at] != '=')
-        return false;
-    while (start && end - start < NAME_LENGTH_MAX && is_name(text[start - 1]))
-        start--;
-    name = mem_dup_n(text + start, end - start);
-    if (!redact_is_secret_name(name) || (text[at] == ',' && *name != '-'))
-        return false;
-    *from = at + 1 + strspn(text + at + 1, " ");
-    if (is_quote(text[*from])) {
-        ++*from;
-        *to = quoted_end(text, *from);
-    } else if (text[at] == '=') {
-        *from = at + 1;
-        *to = *from + strcspn(text + *from, ",;&\"' \t\r\n");
-    } else {
-        *to = *from + strcspn(text + *from, ",[{}] \t\r\n");
-    }
-    value = mem_dup_n(text + *from, *to - *from);
-    return redact_is_secret(name, value);
-}
-
-/* URLs and pairs within a text. */
+/* URLs, pairs and the like within a text. */
 static void learn_text(struct redact *r, const char *text)
 {
-    for (size_t at = strcspn(text, SIGNS); text[at]; at += 1 + strcspn(text + at + 1, SIGNS)) {
+    for (size_t at = 0; text[at]; at++) {
         size_t from, to;
-        bool url = url_span(text, at, &from, &to);
 
-        if (url || pair_span(text, at, &from, &to)) {
+        if (redact_span(text, at, &from, &to)) {
             auto_free char *secret = mem_dup_n(text + from, to - from);
-            const char *password = url ? strchr(secret, ':') : NULL;
+            const char *password =
+                from >= 3 && !strncmp(text + from - 3, "://", 3) ? strchr(secret, ':') : NULL;
 
             redact_learn(r, password ? password + 1 : secret);
             at = to - 1;
@@ -290,8 +164,8 @@ static void learn_text(struct redact *r, const char *text)
     }
 }
 
-/* `secret`: a name above says that all in here is. */
-static void learn_tree(struct redact *r, const cJSON *node, bool secret)
+/* `above`: a name that says that all in here is secret, or NULL. */
+static void learn_tree(struct redact *r, const cJSON *node, const char *above)
 {
     const char *text = json_string(node);
     const cJSON *child;
@@ -299,14 +173,13 @@ static void learn_tree(struct redact *r, const cJSON *node, bool secret)
     if (!text && json_is_number(node))
         text = node->valuestring;
     if (text) {
-        const char *name = secret ? "secret" : node->string ? node->string : "";
-
-        learn_value(r, name, text);
+        learn_value(r, above ? above : node->string ? node->string : "", text);
         learn_text(r, text);
     }
-    secret = secret || (node && node->string && redact_is_secret_name(node->string));
+    if (!above && node && node->string && redact_strength(node->string) != REDACT_OPEN)
+        above = redact_strength(node->string) == REDACT_MANY ? node->string : "secret";
     cJSON_ArrayForEach (child, node)
-        learn_tree(r, child, secret);
+        learn_tree(r, child, above);
 }
 
 static void learn_variable(struct redact *r, const char *name, const char *value)
@@ -316,7 +189,7 @@ static void learn_variable(struct redact *r, const char *name, const char *value
 
     learn_value(r, name, value);
     if (tree)
-        learn_tree(r, tree, redact_is_secret_name(name));
+        learn_tree(r, tree, redact_is_secret_name(name) ? "secret" : NULL);
     else
         learn_text(r, value);
 }
@@ -332,8 +205,8 @@ void redact_learn_job(struct redact *r, const struct job *job)
         name = mem_dup_n(job->container.v[i], (size_t)(equals - job->container.v[i]));
         learn_variable(r, name, equals + 1);
     }
-    learn_tree(r, job->hyperparameters, false);
-    learn_tree(r, job->framework, false);
+    learn_tree(r, job->hyperparameters, NULL);
+    learn_tree(r, job->framework, NULL);
 }
 
 /* The length of the longest secret at the start of `text`, 0 if there is none. */
@@ -358,8 +231,7 @@ char *redact_text(const struct redact *r, const char *text)
     while (text[at]) {
         size_t from = at, to = at;
 
-        if (!(strchr(SIGNS, text[at]) &&
-              (url_span(text, at, &from, &to) || pair_span(text, at, &from, &to)))) {
+        if (!redact_span(text, at, &from, &to)) {
             from = at;
             to = at + match(r, text + at);
         }

@@ -209,7 +209,7 @@ static void add_outcome(cJSON *object, const struct outcome *o)
 {
     bool exited = o && o->ended && !o->signal;
 
-    json_add(object, "rank", o && !o->step ? json_new_integer(o->rank) : NULL);
+    json_add(object, "rank", o && !o->step && !o->program ? json_new_integer(o->rank) : NULL);
     json_add(object, "exit", exited ? json_new_integer(o->exit_code) : NULL);
     json_add(object, "signal", o && o->signal ? json_new_integer(o->signal) : NULL);
 }
@@ -261,7 +261,7 @@ static cJSON *killed(const struct verdict_input *in)
     cJSON *list = mem_check(cJSON_CreateArray());
 
     for (size_t i = 0; i < in->n; i++)
-        if (!in->outcomes[i].step && in->outcomes[i].killed_ms)
+        if (!in->outcomes[i].step && !in->outcomes[i].program && in->outcomes[i].killed_ms)
             (void)cJSON_AddItemToArray(list, json_new_integer(in->outcomes[i].rank));
     return list;
 }
@@ -311,7 +311,7 @@ static char *size_text(const struct verdict_input *in)
     for (size_t i = 0; i < in->n; i++) {
         const struct outcome *o = &in->outcomes[i];
 
-        ranks += !o->step;
+        ranks += o->program ? o->ranks : !o->step;
         if (o->started && o->start_ms < start)
             start = o->start_ms;
         if (o->end_ms > end)

@@ -46,28 +46,31 @@ static const char *const consequences[] = {
     "SignalException",
 };
 
-/* Blocks that are not Python's. `inside`: not only at the start of the line. */
+/* Blocks that are not Python's. */
 static const struct fatal {
-    const char *text;
-    bool inside;
+    const char *start;  /* of the line; "": any */
+    const char *inside; /* anywhere in it; "": nothing */
 } fatals[] = {
-    {"terminate called",             false},
-    {"Fatal Python error:",          false},
-    {"double free or corruption",    true },
-    {"corrupted size vs. prev_size", true },
-    {"corrupted double-linked list", true },
-    {"malloc(): ",                   false},
-    {"free(): ",                     false},
-    {"realloc(): ",                  false},
-    {"munmap_chunk(): ",             false},
-    {"*** stack smashing detected",  false},
-    {"*** buffer overflow detected", false},
-    {": Assertion `",                true },
-    {"ERROR: AddressSanitizer",      true },
+    {"terminate called",             ""                            },
+    {"Fatal Python error:",          ""                            },
+    {"",                             "double free or corruption"   },
+    {"",                             "corrupted size vs. prev_size"},
+    {"",                             "corrupted double-linked list"},
+    {"malloc(): ",                   ""                            },
+    {"free(): ",                     ""                            },
+    {"realloc(): ",                  ""                            },
+    {"munmap_chunk(): ",             ""                            },
+    {"*** stack smashing detected",  ""                            },
+    {"*** buffer overflow detected", ""                            },
+    {"",                             ": Assertion `"               },
+    {"",                             "ERROR: AddressSanitizer"     },
+    {"thread '",                     " panicked at "               }, /* Rust */
+    {"panic: ",                      ""                            }, /* Go */
+    {"fatal error: ",                ""                            },
 };
 
 /* What may follow a block without showing that the program went on. */
-enum trailer { TRAILER_NONE, TRAILER_MESSAGE, TRAILER_NOISE, TRAILER_IGNORED };
+enum trailer { TRAILER_NONE, TRAILER_MESSAGE, TRAILER_NOISE, TRAILER_IGNORED, TRAILER_REST };
 static const struct {
     const char *text; /* at the start of the line */
     enum trailer kind;
@@ -90,6 +93,13 @@ static const struct {
     {"Thread 0x",                         TRAILER_NOISE  },
     {"Extension modules:",                TRAILER_NOISE  },
     {"[W",                                TRAILER_NOISE  }, /* PyTorch's C++ warnings */
+    {"wandb: ",                           TRAILER_NOISE  }, /* its farewell */
+    {"srun: ",                            TRAILER_NOISE  },
+    {"note: run with `RUST_BACKTRACE",    TRAILER_NOISE  },
+    {"stack backtrace:",                  TRAILER_NOISE  },
+    {"*** Check failure stack trace",     TRAILER_NOISE  }, /* glog */
+    {"[signal SIG",                       TRAILER_NOISE  }, /* Go */
+    {"goroutine ",                        TRAILER_REST   }, /* stacks, until it is dead */
 };
 
 struct line {
@@ -107,6 +117,8 @@ struct walk {
     bool ignored;  /* the next block, or line, is an exception that Python ignored */
     bool chained;  /* the next block continues the last one */
     bool closed;   /* what comes is no more the message of the last block */
+    bool empty;    /* the last block's final line says no more than "AssertionError: " */
+    bool rest;     /* all that comes belongs to the last block */
     size_t block_from;
     size_t prefix_from, prefix_n; /* of the block's lines */
     bool prefix_open;             /* the first line of the block will show whether it is one */
@@ -166,13 +178,24 @@ static bool is_indented(const struct line *line)
     return line->n && (line->text[0] == ' ' || line->text[0] == '\t');
 }
 
+/* "F0101 10:00:00.000000 77 loader.cc:33] Check failed: ...", as glog writes it */
+static bool is_glog_fatal(const struct line *line)
+{
+    size_t i = 1;
+
+    while (i < line->n && line->text[i] >= '0' && line->text[i] <= '9')
+        i++;
+    return (i == 5 || i == 9) && line->text[0] == 'F' && i < line->n && line->text[i] == ' ' &&
+           inside(line->text, line->n, "] ");
+}
+
 static bool is_fatal(const struct line *line)
 {
     for (size_t i = 0; i < LENGTH(fatals); i++)
-        if (fatals[i].inside ? inside(line->text, line->n, fatals[i].text) != NULL
-                             : starts(line->text, line->n, fatals[i].text))
+        if (starts(line->text, line->n, fatals[i].start) &&
+            inside(line->text, line->n, fatals[i].inside))
             return true;
-    return false;
+    return is_glog_fatal(line);
 }
 
 static enum trailer trailer_of(const struct line *line)
@@ -242,22 +265,34 @@ static void begin_block(struct walk *w, const struct line *line, const char *hea
     w->seen = *line;
 }
 
+/* Its first words are in `line`: one that ends with a colon has them in the next. */
+static void begin_error(struct walk *w, const struct line *line)
+{
+    struct scan *out = w->out;
+    size_t n = line->n;
+
+    while (n && (line->text[n - 1] == ' ' || line->text[n - 1] == '\t'))
+        n--;
+    w->closed = w->rest = false;
+    w->empty = n && line->text[n - 1] == ':';
+    out->last = true;
+    out->after = 0;
+    out->error_from = (size_t)(line->text - w->tail);
+    out->to = out->error_to = line->to;
+}
+
 /* `line` is the block's final one. */
 static void end_block(struct walk *w, const struct line *line)
 {
-    struct scan *out = w->out;
-
     w->in_block = false;
     if (w->ignored) {
         w->ignored = false;
         return;
     }
-    w->closed = false;
-    out->traceback = out->last = true;
-    out->fatal = false;
-    out->from = w->block_from;
-    out->error_from = (size_t)(line->text - w->tail);
-    out->to = out->error_to = line->to;
+    w->out->traceback = true;
+    w->out->fatal = false;
+    w->out->from = w->block_from;
+    begin_error(w, line);
 }
 
 static void take_fatal(struct walk *w, const struct line *line)
@@ -268,11 +303,10 @@ static void take_fatal(struct walk *w, const struct line *line)
         w->closed = true;
         return;
     }
-    w->closed = false;
-    out->fatal = out->last = true;
+    out->fatal = true;
     out->traceback = false;
-    out->from = out->error_from = (size_t)(line->text - w->tail);
-    out->to = out->error_to = line->to;
+    begin_error(w, line);
+    out->from = out->error_from;
 }
 
 /* A line after a block, or where there is none. */
@@ -285,9 +319,19 @@ static void take_other(struct walk *w, const struct line *line)
         w->ignored = false;
         return;
     }
-    if (kind == TRAILER_NONE)
+    if (w->rest)
+        return;
+    if (w->empty && !w->closed && (kind == TRAILER_NONE || kind == TRAILER_MESSAGE)) {
+        w->empty = false;
+        out->to = out->error_to = line->to;
+        return;
+    }
+    if (kind == TRAILER_NONE) {
         out->last = false;
+        out->after++;
+    }
     w->ignored = kind == TRAILER_IGNORED;
+    w->rest = kind == TRAILER_REST && out->fatal && out->last;
     w->closed |= kind != TRAILER_MESSAGE;
     if (w->closed || !out->last)
         return;
@@ -317,7 +361,7 @@ static void take_line(struct walk *w, struct line *line)
         w->in_block = false;
         if (inside(line->text, line->n, " exception, another exception occurred:") ||
             inside(line->text, line->n, "the direct cause of the following exception:"))
-            w->chained = w->out->traceback && w->out->last;
+            w->chained = w->out->traceback;
         else if (is_fatal(line))
             take_fatal(w, line);
         else if (starts(line->text, line->n, "  File \"") && inside(line->text, line->n, ", line "))
@@ -331,16 +375,22 @@ static void take_line(struct walk *w, struct line *line)
 
 void scan_tail(const char *tail, size_t n, struct scan *out)
 {
+    scan_begun(tail, n, n, out);
+}
+
+void scan_begun(const char *tail, size_t n, size_t all, struct scan *out)
+{
     struct walk w = {.tail = tail, .out = out, .cut = true};
     size_t end;
 
     memset(out, 0, sizeof(*out));
     if (!n)
         return;
-    for (size_t at = 0; at < n; at = end + 1) {
+    for (size_t at = 0; at < (w.in_block ? all : n); at = end + 1) {
         struct line line = {.text = tail + at, .from = at};
+        size_t limit = w.in_block ? all : n;
 
-        for (end = at; end < n && tail[end] != '\n' && tail[end] != '\r'; end++)
+        for (end = at; end < limit && tail[end] != '\n' && tail[end] != '\r'; end++)
             ;
         line.to = end;
         line.n = end - at;

@@ -25,12 +25,24 @@ static bool goes_before(struct evidence a, struct evidence b)
     return a.weight != b.weight ? a.weight < b.weight : a.when < b.when;
 }
 
+/* One rank that left after a line of its own may be the cause; several show how they take a stop.
+ */
+static bool has_hints(const struct verdict_input *in)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < in->n; i++)
+        n += is_failure(&in->outcomes[i]) && evidence_of(&in->outcomes[i]).weight == EVIDENCE_HINT;
+    return n == 1;
+}
+
 /* Outcomes come in the order of ranks, so that the lower one wins a tie. */
 static const struct outcome *find_first(const struct verdict_input *in,
                                         enum evidence_weight *weight)
 {
     const struct outcome *first = NULL;
     struct evidence best = {EVIDENCE_FOLLOWER, 0};
+    bool hints = has_hints(in);
 
     for (size_t i = 0; i < in->n; i++) {
         struct evidence e;
@@ -38,6 +50,8 @@ static const struct outcome *find_first(const struct verdict_input *in,
         if (!is_failure(&in->outcomes[i]))
             continue;
         e = evidence_of(&in->outcomes[i]);
+        if (e.weight == EVIDENCE_HINT && !hints)
+            e.weight = EVIDENCE_FOLLOWER;
         if (!first || goes_before(e, best)) {
             first = &in->outcomes[i];
             best = e;
@@ -65,8 +79,11 @@ char *verdict_where(const struct outcome *o)
 {
     const char *host = o->host ? o->host : "this host";
 
-    return o->step ? mem_printf("step %s on %s", o->step, host)
-                   : mem_printf("rank %u on %s", o->rank, host);
+    if (o->step)
+        return mem_printf("step %s on %s", o->step, host);
+    if (o->program)
+        return mem_printf("%s on %s", o->program, host);
+    return mem_printf("rank %u on %s", o->rank, host);
 }
 
 static char *limit_text(long long bytes)
@@ -99,7 +116,7 @@ static void judge_memory(struct verdict *v, const struct memory_facts *memory)
         return;
     } else if (memory->readable) {
         help = mem_printf("no memory event was counted: %s",
-                          by_signal ? "somebody else on this machine sent SIGKILL"
+                          by_signal ? "another process or the program itself sent SIGKILL"
                                     : "137 is the program's own word for SIGKILL");
     } else {
         help = mem_printf("whether memory ran out is not known: %s",
@@ -127,12 +144,14 @@ static void judge_outcome(struct verdict *v, const struct outcome *o,
     v->status = status_of(o);
     v->first = o;
     v->where = verdict_where(o);
-    v->what = evidence_is_our_signal(o)
+    v->what = !o->overdue_s && evidence_is_our_signal(o)
                   ? mem_printf("failed, then ended by the launcher with %s", text)
                   : TAKE(text);
     v->message = evidence_message(o);
     v->detail = evidence_detail(o);
-    if (o->signal && !evidence_is_our_signal(o))
+    if (o->overdue_s)
+        v->help = mem_dup("its last lines tell how far it came; step.install_limit_s is the limit");
+    else if (o->signal && !evidence_is_our_signal(o))
         v->help = mem_dup(outcome_signal_help(o->signal));
     judge_memory(v, memory);
 }
@@ -208,7 +227,7 @@ struct verdict *verdict_new(const struct verdict_input *in)
         judge_stop(v, in);
     else if (in->trouble)
         judge_trouble(v, in->trouble);
-    else if (leaver && (!first || weight == EVIDENCE_FOLLOWER))
+    else if (leaver && (!first || weight == EVIDENCE_FOLLOWER || weight == EVIDENCE_HINT))
         judge_early_leaver(v, leaver);
     else if (first)
         judge_outcome(v, first, &in->memory);

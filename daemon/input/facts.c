@@ -17,9 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILE_MAX    ((size_t)1 << 20)
-#define ENTRIES_MAX 20000 /* of a folder that is looked through */
-#define COUNT_MAX   65536 /* of any device */
+#define FILE_MAX     ((size_t)1 << 20)
+#define ENTRIES_MAX  20000      /* of a folder that is looked through */
+#define COUNT_MAX    65536      /* of any device */
+#define ARG_ROOM_MAX (6L << 20) /* the kernel's own bound, however large the stack may be */
 
 unsigned facts_devices(const char *dev, const char *kind)
 {
@@ -152,6 +153,16 @@ char *facts_package_version(const char *python, const char *package)
     return version;
 }
 
+/* What stands where a program of this name was looked for. */
+static const char *fault_of(const char *name)
+{
+    if (!strchr(name, '/'))
+        return "which is not on PATH";
+    if (file_is_folder(name))
+        return "which is a folder";
+    return file_exists(name) ? "which cannot be executed" : "which is not there";
+}
+
 static char *find_python(const struct settings *settings, const char *path)
 {
     char *python;
@@ -160,6 +171,17 @@ static char *find_python(const struct settings *settings, const char *path)
         return path_which(settings->python, path);
     python = path_which("python3", path);
     return python ? python : path_which("python", path);
+}
+
+/* The kernel's limit for all arguments and variables of a program: a quarter of the limit of the
+ * stack, within bounds of its own; less an eighth for what is added to the plan. */
+static size_t find_arg_room(void)
+{
+    long most = sysconf(_SC_ARG_MAX);
+
+    if (most <= 0 || most > ARG_ROOM_MAX)
+        most = ARG_ROOM_MAX;
+    return (size_t)(most - most / 8);
 }
 
 static void list_interfaces(struct strv *out)
@@ -192,6 +214,8 @@ void facts_look(struct facts *facts, const struct strv *container, const struct 
     facts->smddprun = on_path("smddprun", path);
     facts->smddpmprun = on_path("smddpmprun", path);
     facts->python = find_python(settings, path);
+    if (!facts->python && *settings->python)
+        facts->python_fault = fault_of(settings->python);
     if (facts->python)
         facts->torch_version = facts_package_version(facts->python, "torch");
     if (facts->torch_version) {
@@ -200,6 +224,7 @@ void facts_look(struct facts *facts, const struct strv *container, const struct 
         facts->torch_xla = xla;
     }
     list_interfaces(&facts->interfaces);
+    facts->arg_room = find_arg_room();
 }
 
 enum form { FORM_COUNT, FORM_SWITCH, FORM_TEXT, FORM_LIST };
@@ -301,6 +326,7 @@ int facts_read(struct facts *facts, const char *path, struct err *err)
     if (!facts->num_cpus)
         facts->num_cpus = 1;
     facts->given = true;
+    facts->arg_room = 0;
     strv_done(&facts->interfaces);
     return 0;
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libinput.a
 libinput_a_SOURCES = \
 	%D%/facts.c %D%/facts.h \

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,11 +26,14 @@
 #define EARLIER     "earlier-"
 
 struct output {
+    char *top;     /* <base>/output */
     char *failure; /* <base>/output/failure */
     char *success;
     char *reserve; /* its blocks are taken at the start and become the failure file */
     int fd;        /* of the reserve; -1: there is none */
     char *folder;  /* .../serried/HOST; NULL: could not be made */
+    int lock;      /* of that folder, for as long as we run; -1: there is none */
+    bool taken;    /* another daemon has the lock */
     bool warned;
 };
 
@@ -126,6 +130,23 @@ static void make_folders(struct output *o, const char *base, const char *host)
         o->folder = TAKE(folder);
 }
 
+/* A file system that knows no locks has none. */
+static void take_lock(struct output *o)
+{
+    if (!o->folder)
+        return;
+    o->lock = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    o->taken = o->lock >= 0 && flock(o->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* The program may have removed them; what cannot be made shows when it is written to. */
+static void make_folders_again(const struct output *o)
+{
+    (void)folder_make(o->top);
+    if (o->folder)
+        (void)folder_make(o->folder);
+}
+
 static void make_below(struct output *o, const char *name)
 {
     auto_free char *path = o->folder ? path_join(o->folder, name) : NULL;
@@ -204,11 +225,15 @@ struct output *output_new(const char *base, const char *host)
 {
     struct output *o = mem_zero(sizeof(*o));
 
-    o->fd = -1;
-    o->failure = path_join(base, "output/failure");
-    o->success = path_join(base, "output/success");
-    o->reserve = path_join(base, "output/.serried-reserve");
+    o->fd = o->lock = -1;
+    o->top = path_join(base, "output");
+    o->failure = path_join(o->top, "failure");
+    o->success = path_join(o->top, "success");
+    o->reserve = path_join(o->top, ".serried-reserve");
     make_folders(o, base, host);
+    take_lock(o);
+    if (o->taken)
+        return o;
     move_earlier_run(o);
     make_below(o, "logs");
     make_below(o, "errors");
@@ -221,11 +246,19 @@ void output_free(struct output *o)
     if (!o)
         return;
     drop_reserve(o);
+    if (o->lock >= 0)
+        (void)close(TAKE_FD(o->lock));
+    free(o->top);
     free(o->failure);
     free(o->success);
     free(o->reserve);
     free(o->folder);
     free(o);
+}
+
+bool output_is_taken(const struct output *o)
+{
+    return o->taken;
 }
 
 const char *output_folder(const struct output *o)
@@ -260,15 +293,24 @@ static int write_aside(struct output *o, const char *text, size_t n, bool in_res
 
     if (!path)
         return -ENOENT;
-    return in_reserve ? rename_new(o->reserve, path) : write_new(path, text, n);
+    if (in_reserve && rename_new(o->reserve, path) == 0)
+        return 0;
+    return write_new(path, text, n); /* it may be on another file system */
 }
 
 int output_failure(struct output *o, const char *text, const cJSON *json)
 {
     size_t n = utf8_clip(text, strlen(text), REPORT_MAX);
     bool in_reserve = o->fd >= 0 && fill_reserve(o, text, n) == 0;
-    int rc = in_reserve ? rename_new(o->reserve, o->failure) : write_new(o->failure, text, n);
+    int rc;
 
+    if (o->taken)
+        return 0;
+    make_folders_again(o);
+    (void)unlink(o->success);
+    if (!in_reserve)
+        drop_reserve(o); /* what it holds may be what is missing */
+    rc = in_reserve ? rename_new(o->reserve, o->failure) : write_new(o->failure, text, n);
     if (in_reserve && rc && rc != -EEXIST) { /* the program removed the reserve */
         in_reserve = false;
         rc = write_new(o->failure, text, n);
@@ -284,6 +326,9 @@ int output_success(struct output *o)
 {
     auto_fd int fd = -1;
 
+    if (o->taken)
+        return 0;
+    make_folders_again(o);
     drop_reserve(o);
     fd = open(o->success, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     return fd < 0 ? -errno : 0;
@@ -291,6 +336,9 @@ int output_success(struct output *o)
 
 void output_stopped(struct output *o, const cJSON *json)
 {
+    if (o->taken)
+        return;
+    make_folders_again(o);
     drop_reserve(o);
     write_json(o, json);
 }

@@ -213,13 +213,15 @@ static void from_hyperparameters(struct gathering *g, const cJSON *hyperparamete
 static void from_sets(struct gathering *g, const struct strv *sets)
 {
     for (size_t i = 0; i < sets->n; i++) {
-        const char *equals = strchr(sets->v[i], '=');
-        auto_free char *name = equals ? mem_dup_n(sets->v[i], (size_t)(equals - sets->v[i])) : NULL;
+        const char *word = sets->v[i];
+        size_t n = strcspn(word, "=");
+        auto_free char *name = mem_dup_n(word, n);
 
-        if (name)
-            set(g, "--set", name, equals + 1);
+        if (n && word[n])
+            set(g, "--set", name, word + n + 1);
         else
-            findings_fatal(g->findings, BLAME_CONFIG, "--set %s: expected NAME=VALUE", sets->v[i]);
+            findings_fatal(g->findings, BLAME_CONFIG, "--set %s: expected NAME=VALUE",
+                           *word ? word : "\"\"");
     }
 }
 

@@ -32,15 +32,14 @@ char *tree_base(const char *option, const struct strv *container)
                        : variable && variable[0] ? variable
                                                  : "/opt/ml";
     char here[PATH_MAX];
-    char *path;
+    auto_free char *path = NULL;
 
-    if (base[0] != '/' && getcwd(here, sizeof(here)))
-        path = strcmp(base, ".") == 0 ? mem_dup(here) : path_join(here, base);
-    else
-        path = mem_dup(base);
-    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
-        path[n - 1] = '\0';
-    return path;
+    if (base[0] == '/')
+        return path_normal(base);
+    if (!getcwd(here, sizeof(here)))
+        return mem_dup(base);
+    path = path_join(here, base);
+    return path_normal(path);
 }
 
 static cJSON *read_object(const char *path, const char *absent, struct findings *findings)
@@ -83,7 +82,7 @@ void tree_read(const char *base, struct tree *tree, struct findings *findings)
     }
 }
 
-bool tree_list(const char *dir, struct strv *names)
+int tree_list(const char *dir, struct strv *names)
 {
-    return folder_list(dir, NAMES_MAX, names) == 0;
+    return folder_list(dir, NAMES_MAX, names);
 }

@@ -7,11 +7,11 @@
 
 #define TREE_FILE_MAX ((size_t)16 << 20) /* bytes of one configuration file */
 
-/* The base folder: `option` (--base), else SAGEMAKER_BASE_DIR, else /opt/ml; absolute, without a
- * slash at the end. To free(). */
+/* The base folder: `option` (--base), else SAGEMAKER_BASE_DIR, else /opt/ml; absolute, without
+ * ".", ".." and a slash at the end. To free(). */
 char *tree_base(const char *option, const struct strv *container);
 /* Reads the files into `tree`; faults go to `findings`, naming file and place. */
 void tree_read(const char *base, struct tree *tree, struct findings *findings);
 /* A job_lister. */
-bool tree_list(const char *dir, struct strv *names);
+int tree_list(const char *dir, struct strv *names);
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@
 #define REPORT_FD 3
 
 enum step { STEP_FDS, STEP_CWD, STEP_EXEC };
+
+static struct rlimit descriptors; /* for children; all zeros: as ours */
 
 /* Written by a child that could not become the program; an end of file says that it did. A pipe and
  * not the memory that vfork shares: emulators and valgrind make a plain fork of it. */
@@ -68,6 +71,8 @@ __attribute__((noinline, noreturn)) static void become_program(const struct imag
     if (im->report != REPORT_FD && dup3(im->report, REPORT_FD, O_CLOEXEC) < 0)
         _exit(127);
     (void)close_range(REPORT_FD + 1, ~0U, 0); /* before Linux 5.9 O_CLOEXEC must do */
+    if (descriptors.rlim_max)
+        (void)setrlimit(RLIMIT_NOFILE, &descriptors);
     if (im->spec->cwd && chdir(im->spec->cwd) < 0)
         give_up(STEP_CWD);
     (void)sigemptyset(&none);
@@ -302,6 +307,17 @@ pid_t child_spawn(const struct child_spec *spec, struct err *err)
         return err_set(err, BLAME_PLATFORM, pid, "starting %s: %s", spec->argv[0], strerror(-pid));
     rc = hear(&im, pid, read_end, err);
     return rc < 0 ? rc : pid;
+}
+
+void child_raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    descriptors = limit;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int child_pipe(int size, int *read_end, int *write_end)

@@ -22,6 +22,9 @@ struct child_spec {
  * its own session and process group; SIGKILL when this process dies (PDEATHSIG). A script without
  * "#!" is a fault (no shell is tried). */
 pid_t child_spawn(const struct child_spec *spec, struct err *err);
+/* Raises our own limit of open descriptors to what is allowed: many ranks need many. Children get
+ * the limit that was. */
+void child_raise_limit(void);
 /* A pipe whose ends are close-on-exec; the read end non-blocking; as large as the kernel lets, up
  * to `size` bytes. 0 or a negative errno. */
 int child_pipe(int size, int *read_end, int *write_end);

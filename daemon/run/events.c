@@ -18,15 +18,15 @@ static struct {
 static void on_drain(uv_prepare_t *drain)
 {
     (void)drain;
-    if (!events.n)
-        return;
-    for (size_t i = 0; i < events.n; i++) {
-        struct event event = events.queue[i]; /* the handler may post, which moves the queue */
+    while (events.n) { /* again if settled() has posted: the loop is about to wait */
+        for (size_t i = 0; i < events.n; i++) {
+            struct event event = events.queue[i]; /* the handler may post, which moves the queue */
 
-        events.handle(&event);
+            events.handle(&event);
+        }
+        events.n = 0;
+        events.settled();
     }
-    events.n = 0;
-    events.settled();
 }
 
 int events_open(uv_loop_t *loop, void (*handle)(const struct event *event), void (*settled)(void))

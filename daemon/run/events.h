@@ -25,7 +25,7 @@ struct event {
     long extra;
 };
 
-/* `handle` gets each event; `settled` is called when the queue is empty again. */
+/* `handle` gets each event; `settled` is called when the queue is empty again. Both may post. */
 int events_open(uv_loop_t *loop, void (*handle)(const struct event *event), void (*settled)(void));
 void events_post(struct event event);
 void events_close(void);

@@ -1,7 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += librun.a
 librun_a_SOURCES = \
+	%D%/account.c %D%/account.h \
+	%D%/begin.c %D%/begin.h \
 	%D%/child.c %D%/child.h \
 	%D%/console.c %D%/console.h \
+	%D%/crew.c %D%/crew.h \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/events.c %D%/events.h \
 	%D%/keeper.c %D%/keeper.h \
@@ -13,4 +17,5 @@ librun_a_SOURCES = \
 	%D%/outputs.c %D%/outputs.h \
 	%D%/reaper.c %D%/reaper.h \
 	%D%/signals.c %D%/signals.h \
+	%D%/supervise.c %D%/supervise.h \
 	%D%/task.c %D%/task.h

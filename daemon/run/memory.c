@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "base/files.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,18 +61,19 @@ static int read_count(const char *path, long *count, char *why, size_t size)
 {
     struct err err = ERR_INIT;
     auto_free char *text = file_read(path, FILE_MAX_BYTES, NULL, &err);
-    const char *at = text;
+    char *at = text;
 
     while (at && strncmp(at, "oom_kill ", 9) != 0)
         at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
     if (text && !at)
         (void)err_set(&err, BLAME_PLATFORM, -ENODATA, "%s: no line \"oom_kill\"", path);
-    if (!at) {
-        keep_text(why, size, err.text);
-        return err.code;
+    if (at) {
+        at[strcspn(at, "\n")] = '\0';
+        if (!num_integer(at + 9, 0, LONG_MAX, count))
+            (void)err_set(&err, BLAME_PLATFORM, -EINVAL, "%s: oom_kill: not a number", path);
     }
-    *count = strtol(at + 9, NULL, 10);
-    return 0;
+    keep_text(why, size, err.text);
+    return err.code;
 }
 
 /* True if the files are there, below one folder. `why` keeps the first reason against. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,13 +36,14 @@ static void on_limit(uv_timer_t *timer)
 bool network_resolves(uv_loop_t *loop, const char *name, unsigned limit_ms)
 {
     lookup.late = lookup.found = false;
-    if (uv_timer_init(loop, &lookup.limit) < 0)
+    if (lookup.busy || uv_timer_init(loop, &lookup.limit) < 0)
         return false;
     lookup.busy = uv_getaddrinfo(loop, &lookup.request, on_resolved, name, NULL, NULL) == 0;
     (void)uv_timer_start(&lookup.limit, on_limit, limit_ms, 0);
     while (lookup.busy && !lookup.late)
         (void)uv_run(loop, UV_RUN_ONCE);
     uv_close((uv_handle_t *)&lookup.limit, NULL);
+    (void)uv_run(loop, UV_RUN_NOWAIT); /* closes it now */
     return lookup.found;
 }
 
@@ -84,7 +86,8 @@ static bool claim(unsigned port)
     if (fd < 0)
         return true;
     if (bind(fd, (struct sockaddr *)&name,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 ||
+        errno != EADDRINUSE)
         return true;
     (void)close(fd);
     return false;

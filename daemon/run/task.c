@@ -124,20 +124,24 @@ unsigned task_event(struct task *t, enum rank_event event)
                   t->outcome.rank, rank_event_name(event), rank_state_name(before),
                   rank_state_name(t->state));
     if (what & DO_TERM) {
+        logmux_drain(t->err); /* what stands in the pipe was written before */
         t->outcome.told_ms = clock_ms();
         t->outcome.told_err_len = logmux_total(t->err);
+        t->outcome.words_ms = logmux_last_ms(t->err);
         (void)kill(t->outcome.pid, SIGTERM);
     }
     if ((what & DO_KILL) && task_is_live(t)) {
         t->outcome.killed_ms = clock_ms();
         (void)kill(t->outcome.pid, SIGKILL);
     }
-    if (what & DO_DRAIN) {
+    if (what & DO_DRAIN)
+        t->eof_posted = false; /* one that came before the exit changed nothing */
+    if (what & (DO_DRAIN | DO_CUT)) {
         logmux_drain(t->out);
         logmux_drain(t->err);
-        t->eof_posted = false; /* one that came before the exit changed nothing */
-        post_eof_once(t);
     }
+    if (what & DO_DRAIN)
+        post_eof_once(t);
     if (what & DO_CUT) {
         logmux_cut(t->out);
         logmux_cut(t->err);

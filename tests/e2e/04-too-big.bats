@@ -53,3 +53,24 @@ END
     has_not "$T/env.0" '^SM_TRAINING_ENV='
     jq -e '.hyperparameters | length == 52' "$T/file.SM_TRAINING_ENV_FILE.0"
 }
+
+@test "a small stack limit leaves less room: parameters go to files as well" {
+    jq -nc '[range(100) | {key: "p\(.)", value: ("x" * 2000)}] | from_entries' >"$T/many"
+    keep_files
+    job train.sh "$(cat "$T/many")"
+    ulimit -S -s 1024
+    serried
+    succeeded
+    is "$(cat "$T/count.0")" 200 arguments
+    has "$T/env.0" '^SM_HP_P10_FILE=/' '^SM_HPS_FILE=/'
+    is "$(count "$T/err" 'warning.*variables SM_HP_\*')" 1
+}
+
+@test "far too much: one sentence, at once" {
+    jq -nc '[range(15000) | {key: "p\(.)", value: ("x" * 60)}] | from_entries + {sagemaker_program: "train.sh"}' \
+        >"$BASE/input/config/hyperparameters.json"
+    entry train.sh <<<': >"$STORY/started"'
+    serried
+    refused 'hyperparameters\.json: arguments and variables take [0-9]+ bytes'
+    is "$(wc -l <"$T/err")" 1 "lines on the console"
+}

@@ -76,6 +76,39 @@ END
     refused 'train\.py' 'tran\.py' 'train\.sh' "$BASE/code"
 }
 
+@test "a folder is no program" {
+    mark_start
+    mkdir "$BASE/code/sub"
+    for name in sub ./sub/ .; do
+        job "$name"
+        serried
+        refused 'expected a program, found a folder'
+        rm -rf "$BASE/output"
+    done
+}
+
+@test "a program that is not there and leads out of the code folder is named by its place" {
+    mark_start
+    job ../train.sh
+    serried
+    refused "$BASE/train\.sh" 'leads out of the code folder'
+}
+
+@test "a script whose name looks like an option runs" {
+    entry -dash.py <<<'import os; open(os.environ["STORY"] + "/started", "w")'
+    job -dash.py
+    serried
+    succeeded
+    files_there "$T/started"
+}
+
+@test "several words are counted" {
+    word=(train train)
+    serried
+    is "$status" 64 status
+    has "$T/err" 'found 2 words: train train'
+}
+
 @test "SAGEMAKER_PROGRAM wins over the hyperparameter" {
     mark_start
     job other.sh

@@ -44,6 +44,21 @@ no_secret_in() {
     has "$T/out" 'pw-111'
 }
 
+@test "secrets under other names and within texts; ordinary names stay readable" {
+    program show
+    torch_job 2 show '{"api_tokens": "[\"tok-1aa\", \"tok-1bb\"]", "hftoken": "tok-1cc", "pgpass": "tok-1dd",
+        "cmd": "curl -H \"Authorization: Bearer tok-1ee\" --token tok-1ff https://h/?sig=tok-1gg",
+        "note": "use hf_abcdefghijklmnopqrstuvwx", "pem_password": "tok-1hh\nit'"'"'s \"x\"", "max_token": "512",
+        "pad_token": "</s>", "sort_key": "length"}'
+    for form in "" --json; do
+        # shellcheck disable=SC2086 # none or one
+        serry plan $form
+        is "$status" 0 status
+        has_not "$T/out" 'tok-1' 'hf_abc'
+        has "$T/out" '"?SM_HP_MAX_TOKEN"?[=:].?"?512' 'SM_HP_PAD_TOKEN.*</s>' 'SM_HP_SORT_KEY.*length'
+    done
+}
+
 @test "what a rank says goes through untouched, but into no report" {
     entry train.sh <<'END'
 #!/bin/sh

@@ -3,21 +3,30 @@
 # Field case 26: the first failure, not the loudest.
 load lib
 
+traceback='Traceback (most recent call last):
+  File "t.py", line 5, in <module>
+    load()'
+
+# expect_rank_3 [MESSAGE]
 expect_rank_3() {
+    local words=${1-ValueError: bad shard}
     ((status != 0 && status != 143))
     head -n 1 "$BASE/output/failure" >"$T/first-line"
     has "$T/first-line" 'rank 3 on algo-1'
     head -c 1024 "$BASE/output/failure" >"$T/head"
-    has "$T/head" 'ValueError: bad shard'
+    has "$T/head" "$words"
     has_not "$T/first-line" 'plugin|Connection'
     is "$(failure .rank)" 3
-    has <(failure .message) 'ValueError: bad shard'
+    has <(failure .message) "$words"
     is "$(failure '[.followers[].rank] | sort | join(" ")')" "0 1 2"
     has_not <(failure .message) 'plugin'
 }
 
-# four_ranks OTHERS THREE: what the others and what rank 3 do once it has had its error
+# four_ranks OTHERS THREE [WORDS]: what the others and what rank 3 do once it has had its error, and
+# what it says of that
 four_ranks() {
+    printf '%s\n' "${3-$traceback
+ValueError: bad shard}" >"$T/words"
     entry train.sh <<END
 #!/bin/sh
 connection_errors() {
@@ -27,17 +36,21 @@ connection_errors() {
     done
     exit 1
 }
+let_others_end() { # they may be gone already: nothing is to block or to break
+    exec 4<>"\$STORY/end.0" 5<>"\$STORY/end.1" 6<>"\$STORY/end.2"
+    for i in 4 5 6; do echo >&\$i; done
+}
 if [ "\$RANK" = 0 ]; then echo "note: ignoring Exception in plugin" >&2; fi
 if [ "\$RANK" = 3 ]; then
     for i in 0 1 2; do read -r _ <"\$STORY/go.\$i"; done
-    printf 'Traceback (most recent call last):\n  File "t.py", line 5, in <module>\n' >&2
-    printf '    load()\nValueError: bad shard\n' >&2
+    cat "\$STORY/words" >&2
     $2
 fi
 trap connection_errors TERM
 echo here >"\$STORY/go.\$RANK"
 $1
 END
+    rm -f "$T"/{go,end}.{0,1,2} "$T/never"
     gates 3
     mkfifo "$T"/end.{0,1,2} "$T/never"
     torch_job 4 train.sh
@@ -52,17 +65,57 @@ END
 
 @test "the others are gone before rank 3 is reaped" {
     four_ranks 'read -r _ <"$STORY/end.$RANK"; connection_errors' \
-        'trap "" TERM; for i in 0 1 2; do echo >"$STORY/end.$i"; done; sleep 0.3; exit 1'
+        'trap "" TERM; let_others_end; sleep 0.3; exit 1'
     serried
     expect_rank_3
 }
 
 @test "the others are gone before, and rank 3 dies of our stop signal" {
     four_ranks 'read -r _ <"$STORY/end.$RANK"; connection_errors' \
-        'for i in 0 1 2; do echo >"$STORY/end.$i"; done; exec sleep 20'
+        'let_others_end; exec sleep 20'
     serried
     under "$took_ms" 10000 milliseconds
     expect_rank_3
+}
+
+# ends_late WORDS MESSAGE [CODE]: rank 3 says WORDS and needs longer to end than the others
+ends_late() {
+    four_ranks 'read -r _ <"$STORY/end.$RANK"; connection_errors' \
+        "trap '' TERM; let_others_end; sleep 0.3; exit ${3-1}" "$1"
+    serried
+    is "$status" "${3-1}" status
+    expect_rank_3 "${2-ValueError: bad shard}"
+}
+
+@test "the others are gone before, and the message of rank 3 has several lines" {
+    ends_late "$traceback
+ValueError: 1 validation error for Shard
+name
+  Field required [type=missing]
+For further information visit the manual" '^ValueError: 1 validation error for Shard$'
+}
+
+@test "the others are gone before, and rank 3 says farewell after its error" {
+    ends_late "$traceback
+ValueError: bad shard
+cleanup done"
+    ends_late "$traceback
+ValueError: bad shard
+wandb: 
+wandb: Find logs at: ./wandb/x"
+    ends_late "$traceback
+ValueError: bad shard
+srun: error: task 3: exited with exit code 1"
+}
+
+@test "the others are gone before, and rank 3 has no traceback" {
+    ends_late 'fatal: shard corrupt' '^fatal: shard corrupt$'
+}
+
+@test "the others are gone before, and rank 3 has panicked" {
+    ends_late "thread 'main' panicked at 'bad shard', src/main.rs:2:5
+note: run with \`RUST_BACKTRACE=1\` environment variable to display a backtrace" \
+        "^thread 'main' panicked at 'bad shard'" 101
 }
 
 @test "without any traceback the first to exit is the cause" {

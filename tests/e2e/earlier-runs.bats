@@ -61,3 +61,51 @@ END
     is "$(cat "$BASE/output/data/mine")" "checkpoint
 checkpoint"
 }
+
+@test "a success file of the program goes with a failure" {
+    entry train.sh <<'END'
+#!/bin/sh
+: >"$SM_OUTPUT_DIR/success"
+exit 3
+END
+    job train.sh
+    serried
+    failed_with 3 'exit code 3'
+    [[ ! -e $BASE/output/success ]]
+}
+
+@test "the failure file is written although the program removed the folder" {
+    entry train.sh <<'END'
+#!/bin/sh
+rm -rf "$SM_OUTPUT_DIR"
+exit 3
+END
+    job train.sh
+    serried
+    failed_with 3 'exit code 3'
+    is "$(jq .exit "$OWN/failure.json")" 3
+}
+
+@test "a second daemon leaves the files of the first alone" {
+    local first
+    entry train.sh <<'END'
+#!/bin/sh
+echo ready
+read -r _ <"$STORY/go.0"
+END
+    gates 1
+    job train.sh
+    start
+    wait_for 10 line_in "$T/out" ready
+    first=$daemon
+    out=$T/out.2 err=$T/err.2
+    serried
+    is "$status" 65 status
+    has "$T/err.2" "another serried runs in $OWN"
+    [[ ! -e $BASE/output/failure && ! -e $OWN/failure.json && ! -e $OWN/earlier-1 ]]
+    daemon=$first
+    timeout 20 sh -c 'echo go >"$1"' - "$T/go.0"
+    finish 10
+    is "$status" 0 status
+    [[ -e $BASE/output/success ]]
+}

@@ -31,6 +31,8 @@ E2E_STORIES = \
 	%D%/console.bats \
 	%D%/contract-outcomes.bats \
 	%D%/earlier-runs.bats \
+	%D%/hangs.bats \
+	%D%/inherited.bats \
 	%D%/plan-text.bats \
 	%D%/pytorch.bats \
 	%D%/settings.bats \

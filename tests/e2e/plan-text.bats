@@ -28,6 +28,29 @@ pasted() {
     pasted 2
 }
 
+@test "no variable is exported twice, whatever its port" {
+    program show
+    torch_job 2 show
+    serry plan --set torch.port=7001
+    is "$(grep -c '^export MASTER_PORT=' "$T/out")" 1
+    has "$T/out" '^export MASTER_PORT=7001$'
+    is "$(sed -n 's/^export \([A-Za-z0-9_]*\)=.*/\1/p' "$T/out" | sort | uniq -d)" ""
+}
+
+@test "what this version cannot run yet is planned, with a warning" {
+    entry train.sh <<<'#!/bin/sh'
+    job train.sh
+    resources '{"current_host": "algo-1", "hosts": ["algo-1", "algo-2"], "network_interface_name": "lo"}'
+    serry plan
+    is "$status" 0 status
+    has "$T/out" '^# warning: .*2 hosts; this version of serried runs jobs of one host$' '^cd '
+    serry check
+    is "$status" 0 status
+    has "$T/out" '^warning: .*2 hosts' '^0 errors, 1 warning$'
+    serry check --json
+    jq -e '.ok and .findings[0].severity == "warning" and .findings[0].blame == "launcher"' "$T/out"
+}
+
 @test "many ranks share one command, and can still be pasted" {
     program show
     torch_job 20 show "$ODD"

@@ -96,6 +96,20 @@ prepare() {
     failed_with "$status" 'mpi'
 }
 
+@test "--set without a name or a value is told" {
+    for bad in =5 '' foo; do
+        rm -rf "$BASE/output"
+        serried --set "$bad"
+        refused "^.*--set ${bad:-\"\"}: expected NAME=VALUE"
+    done
+}
+
+@test "log.ranks of a rank that is not there warns" {
+    serried --set log.ranks=0,99
+    succeeded
+    has "$T/err" 'warning: setting log\.ranks = 0,99: there is no rank 99, the job has 1 rank$'
+}
+
 @test "python names the interpreter" {
     mkdir "$T/python dir"
     printf '#!/bin/sh\necho "stand-in $1"\n' >"$T/python dir/py"
@@ -105,7 +119,10 @@ prepare() {
     serried --set "python=$T/python dir/py"
     succeeded
     is "$(cat "$T/out")" "stand-in train.py"
-    serried --set python=/no/such/python
-    ((status != 0))
-    failed_with "$status" '/no/such/python'
+    for bad in /no/such/python /tmp no-such-python "$BASE/code/train.py"; do
+        rm -rf "$BASE/output"
+        chmod 644 "$BASE/code/train.py"
+        serried --set "python=$bad"
+        failed_with 65 "setting python: .*$bad"
+    done
 }

@@ -45,6 +45,40 @@ words() { # FILE: NUL-ended words on one line
     failed_with 5 'algo-1' 'exit code 5'
 }
 
+@test "the failure names torchrun, and the rank that it names" {
+    torchrun_prints
+    cat >"$T/bin/torchrun" <<'END'
+#!/bin/sh
+cat >&2 <<'WORDS'
+Traceback (most recent call last):
+  File "t.py", line 5, in <module>
+ValueError: bad shard
+Traceback (most recent call last):
+  File "/usr/bin/torchrun", line 33, in <module>
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2024-01-01_00:00:00
+  host      : algo-1
+  rank      : 2 (local_rank: 2)
+  exitcode  : 7 (pid: 77)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+WORDS
+exit 1
+END
+    echo pass >"$BASE/code/train.py"
+    torch_job 4 train.py
+    serried --set torch.launcher=exec
+    failed_with 1 'exit code 1, torchrun on algo-1' 'rank 2 on algo-1: exitcode 7' 'bad shard'
+    is "$(failure .rank)" null
+    has "$T/err" '4 ranks, .* exit status 1'
+}
+
 @test "what torchrun cannot run is refused before anything starts" {
     torchrun_prints
     entry train.sh <<'END'

@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/plan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 
 struct folder {
     const char *path;
-    const char *names; /* with blanks between */
+    const char *names; /* with blanks between; NULL: may not be read */
 };
 
 static struct given {
@@ -46,20 +47,22 @@ static cJSON *job_tree(const char *text, const char *standard)
     return tree;
 }
 
-static bool job_list(const char *dir, struct strv *names)
+static int job_list(const char *dir, struct strv *names)
 {
     for (size_t i = 0; i < LENGTH(given.folders) && given.folders[i].path; i++) {
         const char *word = given.folders[i].names;
 
         if (strcmp(given.folders[i].path, dir) != 0)
             continue;
+        if (!word)
+            return -EACCES;
         for (size_t n; *word; word += n + (word[n] == ' ')) {
             n = strcspn(word, " ");
             strv_addf(names, "%.*s", (int)n, word);
         }
-        return true;
+        return 0;
     }
-    return false;
+    return -ENOENT;
 }
 
 static void job_make(void)

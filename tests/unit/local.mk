@@ -176,6 +176,26 @@ UNIT_RUN += test_logmux
 test_logmux_SOURCES = %D%/test_logmux.c %D%/procs.h
 test_logmux_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_logmux_LDADD = librun.a libinput.a liblaunchers.a libcore.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
+UNIT_CORE += test_rank_fsm
+test_rank_fsm_SOURCES = %D%/test_rank_fsm.c
+test_rank_fsm_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_rank_fsm_LDADD = libcore.a libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
+UNIT_CORE += test_job_fsm
+test_job_fsm_SOURCES = %D%/test_job_fsm.c
+test_job_fsm_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_job_fsm_LDADD = libcore.a libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
+UNIT_RUN += test_events
+test_events_SOURCES = %D%/test_events.c %D%/procs.h
+test_events_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_events_LDADD = librun.a libinput.a liblaunchers.a libcore.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
+UNIT_RUN += test_network
+test_network_SOURCES = %D%/test_network.c %D%/procs.h
+test_network_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_network_LDADD = librun.a libinput.a liblaunchers.a libcore.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
+UNIT_RUN += test_signals
+test_signals_SOURCES = %D%/test_signals.c %D%/procs.h
+test_signals_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_signals_LDADD = librun.a libinput.a liblaunchers.a libcore.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS) $(CJSON_LIBS) -lm
 endif
 
 # base/json beside Python's own json module

@@ -10,6 +10,7 @@
 #include "core/settings.h"
 #include "launchers/launcher.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ struct given {
     const char *as_host;
     unsigned gpus, neurons, cpus; /* 4 CPUs */
     const char *python;           /* "/usr/bin/python3"; "" for none */
+    const char *python_fault;
     const char *torch_version;
     bool unresolved; /* the own name does not resolve */
 };
@@ -60,12 +62,12 @@ static void made_split(const char *words, struct strv *out)
     }
 }
 
-static bool made_list(const char *dir, struct strv *names)
+static int made_list(const char *dir, struct strv *names)
 {
     if (strcmp(dir, "/opt/ml/code") != 0)
-        return false;
+        return -ENOENT;
     made_split(made_files, names);
-    return true;
+    return 0;
 }
 
 static cJSON *made_tree(const char *text)
@@ -104,6 +106,7 @@ static struct made made_new(const struct given *g)
                           .num_neurons = g->neurons,
                           .torch_version = mem_dup(g->torch_version),
                           .python = mem_dup(g->python ? g->python : "/usr/bin/python3"),
+                          .python_fault = g->python_fault,
                           .own_name_resolves = !g->unresolved};
 
     if (!*facts.python)
@@ -136,6 +139,12 @@ __attribute__((unused)) static void made_argv(const struct strv *argv, const cha
     auto_free char *found = strv_join(argv, " ");
 
     assert_string_equal(found, expected);
+}
+
+/* All that this version cannot run, "" if there is nothing. To free(). */
+__attribute__((unused)) static char *made_not_yet(const struct made *m)
+{
+    return strv_join(&m->plan->not_yet, "; ");
 }
 
 /* The first fatal finding, "" if there is none. */

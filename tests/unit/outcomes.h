@@ -40,6 +40,13 @@ static inline struct outcome told(struct outcome o, uint64_t told_ms, size_t tol
     return o;
 }
 
+/* The last of those bytes came at `words_ms`. */
+static inline struct outcome with_words_at(struct outcome o, uint64_t words_ms)
+{
+    o.words_ms = words_ms;
+    return o;
+}
+
 static inline struct outcome with_error_at(struct outcome o, uint64_t error_ms)
 {
     o.error_ms = error_ms;

@@ -338,6 +338,22 @@ static void test_child_spawn_leaves_no_descriptor_open(void **state)
     assert_int_equal(before, after);
 }
 
+static void test_child_has_the_limit_of_descriptors_that_was_before_ours_was_raised(void **state)
+{
+    struct rlimit before, raised;
+    char text[32];
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    before.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    child_raise_limit();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &raised), 0);
+    assert_int_equal(raised.rlim_cur, before.rlim_max);
+    output_of(ARGV((char *)"sh", (char *)"-c", (char *)"ulimit -Sn"), text, sizeof(text));
+    assert_string_equal(text, "100\n");
+}
+
 static void test_child_pipe_is_as_asked(void **state)
 {
     int read_end = -1, write_end = -1;
@@ -387,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_child_spawn_tells_the_size_of_a_command_that_is_too_long),
         cmocka_unit_test(test_child_spawn_blames_the_platform_for_a_lack_of_descriptors),
         cmocka_unit_test(test_child_spawn_leaves_no_descriptor_open),
+        cmocka_unit_test(test_child_has_the_limit_of_descriptors_that_was_before_ours_was_raised),
         cmocka_unit_test(test_child_pipe_is_as_asked),
     };
 

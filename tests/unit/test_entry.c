@@ -90,6 +90,63 @@ static void test_a_program_in_a_folder_is_looked_for_there(void **state)
                                      "(programs there: train.py)");
 }
 
+static void test_a_folder_is_no_program(void **state)
+{
+    static const char *const programs[] = {"src", "src/", "./src"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(programs); i++) {
+        auto_free char *path = mem_printf("/opt/ml/code/%s", programs[i]);
+
+        job_again();
+        given.folders[0].names = "src train.py";
+        given.folders[1] = (struct folder){path, "train.py"};
+        strv_env_set(&given.container, "SAGEMAKER_PROGRAM", programs[i]);
+        job_make();
+        assert_string_equal(job_error() + strlen(path), ": expected a program, found a folder");
+    }
+    job_again();
+    given.folders[0].names = "setup.py src";
+    given.folders[1] = (struct folder){"/opt/ml/code/src", "__main__.py"};
+    strv_env_set(&given.container, "SAGEMAKER_PROGRAM", "src");
+    job_make();
+    assert_string_equal(job_error(), "");
+}
+
+static void test_a_folder_that_cannot_be_read_is_said_so(void **state)
+{
+    (void)state;
+    given.folders[0].names = NULL;
+    job_make();
+    assert_string_equal(job_error(), "/opt/ml/code: the folder cannot be read: Permission denied");
+    assert_int_equal(made.findings.n, 1);
+    job_again();
+    given.folders[0].names = "src";
+    given.folders[1] = (struct folder){"/opt/ml/code/src", NULL};
+    strv_env_set(&given.container, "SAGEMAKER_PROGRAM", "src/train.py");
+    job_make();
+    assert_string_equal(job_error(),
+                        "/opt/ml/code/src: the folder cannot be read: Permission denied");
+    job_again();
+    strv_add(&given.container, "SAGEMAKER_SUBMIT_DIRECTORY=/opt/app");
+    given.folders[1] = (struct folder){"/opt/app", NULL};
+    job_make();
+    assert_string_equal(job_error(), "/opt/app: the folder cannot be read: Permission denied");
+}
+
+static void test_a_program_outside_of_the_code_folder_is_named_by_its_place(void **state)
+{
+    (void)state;
+    make("../t.sh", "train.py");
+    assert_string_equal(job_error(), "/opt/ml/t.sh: no such program; ../t.sh leads out of the code "
+                                     "folder /opt/ml/code");
+    job_again();
+    given.folders[1] = (struct folder){"/opt/ml/code/..", "code t.sh"};
+    strv_env_set(&given.container, "SAGEMAKER_PROGRAM", "../t.sh");
+    job_make();
+    assert_string_equal(job_error(), "");
+}
+
 static void test_a_package_may_bring_its_module_by_itself(void **state)
 {
     (void)state;
@@ -219,6 +276,9 @@ int main(void)
         job_test(test_a_missing_program_names_folder_near_name_and_programs),
         job_test(test_at_most_ten_programs_are_listed),
         job_test(test_a_program_in_a_folder_is_looked_for_there),
+        job_test(test_a_folder_is_no_program),
+        job_test(test_a_folder_that_cannot_be_read_is_said_so),
+        job_test(test_a_program_outside_of_the_code_folder_is_named_by_its_place),
         job_test(test_a_package_may_bring_its_module_by_itself),
         job_test(test_an_empty_code_folder_is_filled_from_a_folder_that_is_looked_into),
         job_test(test_archives_and_addresses_cannot_be_looked_into),

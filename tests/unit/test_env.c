@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "core/fit.h"
@@ -257,6 +258,82 @@ static void test_the_longest_aggregates_go_when_all_together_is_too_much(void **
     assert_int_equal(strlen(job_env("SM_HP_P7")), 5000);
 }
 
+static void test_parameters_go_to_files_where_the_aggregates_are_not_enough(void **state)
+{
+    auto_free char *hyper = many(100, 2000);
+
+    (void)state;
+    given.hyper = hyper;
+    given.facts.arg_room = 350 << 10;
+    job_make();
+    assert_string_equal(job_error(), "");
+    assert_string_equal(job_env("SM_HPS"), "(not set)");
+    assert_string_equal(job_env("SM_HP_P10"), "(not set)");
+    assert_string_equal(job_env("SM_HP_P10_FILE"),
+                        "/opt/ml/output/data/serried/algo-1/env/SM_HP_P10.json");
+    assert_int_equal(strlen(job_env("SM_HP_P99")), 2000);
+    assert_int_equal(job_warnings("variables SM_HP_* are not set"), 1);
+    assert_int_equal(made.plan->user_args.n, 200);
+    job_again();
+    given.hyper = hyper;
+    given.facts.arg_room = (256 - 32) << 10;
+    job_make();
+    assert_string_equal(job_error(), "");
+    assert_string_equal(job_env("SM_HP_P99"), "(not set)");
+    job_again();
+    given.hyper = hyper;
+    given.facts.arg_room = 200 << 10;
+    job_make();
+    assert_non_null(strstr(job_error(), "can be started with at most 204800"));
+    assert_int_equal(made.plan->n_files, 0);
+    assert_int_equal(made.findings.n, 1);
+}
+
+static void test_a_second_name_goes_with_its_variable(void **state)
+{
+    auto_free char *hyper = mem_printf("{\"a-b\": \"%0100000d\"}", 0);
+
+    (void)state;
+    given.hyper = hyper;
+    given.facts.arg_room = 250000;
+    job_make();
+    assert_string_equal(job_error(), "");
+    assert_string_equal(job_env("SM_HP_A-B"), "(not set)");
+    assert_null(strv_env(&made.plan->aliases, "SM_HP_A_B"));
+    assert_string_equal(strv_env(&made.plan->aliases, "SM_HP_A_B_FILE"),
+                        "/opt/ml/output/data/serried/algo-1/env/SM_HP_A-B.json");
+}
+
+/* Pairs of names that would have the same second name. */
+static char *colliding(unsigned n)
+{
+    struct buf text = {0};
+
+    for (unsigned i = 0; i < n; i++)
+        buf_printf(&text, "%s\"p.%u\": 1, \"P-%u\": 2", i ? ", " : "{", i, i);
+    buf_str(&text, "}");
+    return buf_take(&text);
+}
+
+static void test_thousands_of_parameters_are_one_refusal_and_no_wait(void **state)
+{
+    auto_free char *hyper = many(15000, 60);
+    auto_free char *odd = colliding(5000);
+    clock_t begin = clock();
+
+    (void)state;
+    given.hyper = hyper;
+    job_make();
+    assert_non_null(strstr(job_error(), "arguments and variables take"));
+    assert_int_equal(made.findings.n, 1);
+    job_again();
+    given.hyper = odd;
+    job_make();
+    assert_int_equal(job_warnings("has no second name"), 20);
+    assert_int_equal(job_warnings("4980 more variables have no second name"), 1);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < 2);
+}
+
 static void test_arguments_that_cannot_fit_are_refused(void **state)
 {
     auto_free char *one = many(1, FIT_STRING_MAX + 1);
@@ -301,6 +378,9 @@ int main(void)
         job_test(test_python_path_starts_with_the_code_folder),
         job_test(test_what_is_too_long_for_a_variable_is_left_to_a_file),
         job_test(test_the_longest_aggregates_go_when_all_together_is_too_much),
+        job_test(test_parameters_go_to_files_where_the_aggregates_are_not_enough),
+        job_test(test_a_second_name_goes_with_its_variable),
+        job_test(test_thousands_of_parameters_are_one_refusal_and_no_wait),
         job_test(test_arguments_that_cannot_fit_are_refused),
         job_test(test_the_longest_legal_argument_is_passed),
     };

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,11 +161,65 @@ static void test_python_is_found_on_path_and_by_the_setting(void **state)
     assert_true(facts.smddprun);
     assert_false(facts.smddpmprun);
     assert_true(facts.num_cpus >= 1);
+    assert_null(facts.python_fault);
     facts_done(&facts);
     assert_int_equal(settings_set(&settings, "python", "pypy", NULL), 0);
     facts_look(&facts, &container, &settings, "ml.trn2.48xlarge");
     assert_string_equal(strrchr(facts.python, '/'), "/pypy");
     assert_int_equal(facts.num_neurons, 64);
+    facts_done(&facts);
+    settings_done(&settings);
+}
+
+static void test_what_the_setting_of_python_names_instead_is_said(void **state)
+{
+    auto_free char *folder = below("bin");
+    auto_free char *file = below("bin/notes");
+    auto_free char *nothing = below("bin/nothing");
+    const struct {
+        const char *setting, *fault;
+    } rows[] = {
+        {folder,       "which is a folder"       },
+        {file,         "which cannot be executed"},
+        {nothing,      "which is not there"      },
+        {"no-such-py", "which is not on PATH"    },
+    };
+    auto_strv struct strv container = {0};
+    (void)state;
+
+    strv_addf(&container, "PATH=%s", folder);
+    make_folder("bin");
+    make_file("bin/notes", "");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct facts facts = {0};
+        struct settings settings;
+
+        settings_init(&settings);
+        assert_int_equal(settings_set(&settings, "python", rows[i].setting, NULL), 0);
+        facts_look(&facts, &container, &settings, "local");
+        assert_null(facts.python);
+        assert_string_equal(facts.python_fault, rows[i].fault);
+        facts_done(&facts);
+        settings_done(&settings);
+    }
+}
+
+static void test_the_room_for_arguments_follows_the_limit_of_the_stack(void **state)
+{
+    struct facts facts = {0};
+    struct settings settings;
+    struct rlimit was, low;
+    auto_strv struct strv container = {0};
+    (void)state;
+
+    assert_int_equal(getrlimit(RLIMIT_STACK, &was), 0);
+    low = was;
+    low.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_STACK, &low), 0);
+    settings_init(&settings);
+    facts_look(&facts, &container, &settings, "local");
+    assert_int_equal(setrlimit(RLIMIT_STACK, &was), 0);
+    assert_int_equal(facts.arg_room, (256 - 32) << 10);
     facts_done(&facts);
     settings_done(&settings);
 }
@@ -230,6 +285,8 @@ int main(void)
         WITH_ROOT(test_egg_info_as_file_and_with_a_python_version_is_read),
         WITH_ROOT(test_a_virtual_environment_comes_before_the_python_it_links_to),
         WITH_ROOT(test_python_is_found_on_path_and_by_the_setting),
+        WITH_ROOT(test_what_the_setting_of_python_names_instead_is_said),
+        WITH_ROOT(test_the_room_for_arguments_follows_the_limit_of_the_stack),
         WITH_ROOT(test_a_file_overlays_what_it_has),
         WITH_ROOT(test_a_wrong_file_is_refused_with_its_place),
     };

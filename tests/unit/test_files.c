@@ -180,6 +180,28 @@ static void test_paths_are_joined_with_one_slash(void **state)
     assert_string_equal(b, "/code");
 }
 
+static void test_paths_are_made_normal_by_their_words(void **state)
+{
+    static const struct {
+        const char *path, *normal;
+    } rows[] = {
+        {"/",                "/"         },
+        {"/../../x",         "/x"        },
+        {"//a/./b//c/../d/", "/a/b/d"    },
+        {"/a/..",            "/"         },
+        {"/a/../..",         "/"         },
+        {"/...",             "/..."      },
+        {"/.a/..b/c.",       "/.a/..b/c."},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        auto_free char *normal = path_normal(rows[i].path);
+
+        assert_string_equal(normal, rows[i].normal);
+    }
+}
+
 static void test_which_finds_the_first_executable_file(void **state)
 {
     (void)state;
@@ -215,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_folders_are_made_with_their_parents),
         cmocka_unit_test(test_folder_lists_are_sorted_and_bounded),
         cmocka_unit_test(test_paths_are_joined_with_one_slash),
+        cmocka_unit_test(test_paths_are_made_normal_by_their_words),
         cmocka_unit_test(test_which_finds_the_first_executable_file),
     };
 

@@ -146,6 +146,35 @@ static void test_log_level_is_kept_as_given_if_it_is_one(void **state)
     assert_string_equal(job_env("SM_LOG_LEVEL"), "20");
 }
 
+static void test_log_level_is_a_number_whatever_was_given(void **state)
+{
+    static const struct {
+        const char *given;
+        int level;
+    } rows[] = {
+        {"\"DEBUG\"",    10},
+        {"\"warn\"",     30},
+        {"\"Warning\"",  30},
+        {"\"INFO\"",     20},
+        {"\"error\"",    40},
+        {"\"critical\"", 50},
+        {"\"30\"",       30},
+        {"30",           30},
+        {"0",            10},
+        {"1000",         50},
+        {"null",         20},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        assert_string_equal(error_for("sagemaker_container_log_level", rows[i].given), "");
+        assert_int_equal(job_log_level(made.job), rows[i].level);
+    }
+    assert_string_not_equal(error_for("sagemaker_container_log_level", "\"NOTSET\""), "");
+    assert_int_equal(made.findings.n, 1);
+    assert_int_equal(job_log_level(made.job), 20);
+}
+
 static void test_log_level_variable_must_be_an_integer(void **state)
 {
     (void)state;
@@ -215,6 +244,7 @@ int main(void)
         job_test(test_flags_take_truth_in_every_spelling_and_nothing_else),
         job_test(test_texts_that_decode_to_something_else_are_refused_by_name),
         job_test(test_log_level_is_kept_as_given_if_it_is_one),
+        job_test(test_log_level_is_a_number_whatever_was_given),
         job_test(test_log_level_variable_must_be_an_integer),
         job_test(test_what_no_variable_can_carry_names_its_parameter),
         job_test(test_a_long_value_is_cut_in_the_message),

@@ -191,15 +191,62 @@ static void test_a_command_needs_no_python(void **state)
     assert_string_equal(m.plan->executable, "/opt/ml/code/train.sh");
 }
 
-static void test_code_that_must_be_fetched_is_refused_but_planned(void **state)
+static void test_a_setting_that_names_no_python_is_said_so(void **state)
+{
+    const struct given g = {
+        .python = "", .python_fault = "which is a folder", .set = "python=/tmp"};
+    auto_made struct made m = made_new(&g);
+    (void)state;
+
+    assert_string_equal(made_error(&m), "setting python: expected a program to run train.py, found "
+                                        "\"/tmp\", which is a folder");
+    assert_int_equal(findings_first_fatal(&m.findings)->blame, BLAME_CONFIG);
+}
+
+static void test_ranks_of_the_console_that_are_not_there_are_warned_about(void **state)
+{
+    static const struct {
+        const char *set, *warning;
+    } rows[] = {
+        {"log.ranks=99",    "setting log.ranks = 99: there is no rank 99, the job has 2 ranks"},
+        {"log.ranks=0,2-5", "setting log.ranks = 0,2-5: there is no rank 2, "                 },
+        {"log.ranks=1-9",   NULL                                                              },
+        {"log.ranks=all",   NULL                                                              },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct given g = {.hyper = "{" TORCH "}", .gpus = 2, .set = rows[i].set};
+        auto_made struct made m = made_new(&g);
+
+        assert_int_equal(made_warns(&m, rows[i].warning ? rows[i].warning : "log.ranks"),
+                         rows[i].warning != NULL);
+    }
+}
+
+static void test_several_hosts_are_planned_and_not_run_yet(void **state)
+{
+    const struct given g = {.resources = TWO_HOSTS};
+    auto_made struct made m = made_new(&g);
+    auto_free char *not_yet = made_not_yet(&m);
+    (void)state;
+
+    assert_string_equal(made_error(&m), "");
+    assert_string_equal(not_yet, "resourceconfig.json: /hosts: 2 hosts; this version of serried "
+                                 "runs jobs of one host");
+}
+
+static void test_code_that_must_be_fetched_is_planned_and_not_run_yet(void **state)
 {
     const struct given g = {
         .hyper = "{\"sagemaker_submit_directory\": \"s3://b/sourcedir.tar.gz\"}", .files = ""};
     auto_made struct made m = made_new(&g);
+    auto_free char *not_yet = made_not_yet(&m);
     (void)state;
 
-    assert_string_equal(made_error(&m), "s3://b/sourcedir.tar.gz: fetching code from there into "
-                                        "/opt/ml/code is not part of this version");
+    assert_string_equal(made_error(&m), "");
+    assert_string_equal(not_yet, "s3://b/sourcedir.tar.gz: fetching code from there into "
+                                 "/opt/ml/code is not part of this version");
     made_argv(&m.plan->ranks[0].argv, "/usr/bin/python3 train.py");
 }
 
@@ -218,7 +265,10 @@ int main(void)
         cmocka_unit_test(test_one_host_that_cannot_resolve_its_name_uses_the_loopback),
         cmocka_unit_test(test_no_python_for_a_script_names_the_path),
         cmocka_unit_test(test_a_command_needs_no_python),
-        cmocka_unit_test(test_code_that_must_be_fetched_is_refused_but_planned),
+        cmocka_unit_test(test_a_setting_that_names_no_python_is_said_so),
+        cmocka_unit_test(test_ranks_of_the_console_that_are_not_there_are_warned_about),
+        cmocka_unit_test(test_several_hosts_are_planned_and_not_run_yet),
+        cmocka_unit_test(test_code_that_must_be_fetched_is_planned_and_not_run_yet),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

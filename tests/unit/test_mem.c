@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,12 +96,52 @@ static void test_failure_runs_the_hook_and_ends_with_70_even_without_standard_er
     assert_string_equal(said, "hook");
 }
 
+#define LITTLE ((size_t)64 << 20) /* of address space */
+#define CHUNK  ((size_t)32 << 10)
+
+static void report_at_length(void)
+{
+    char *text = mem_zero(MEM_RESERVE / 2);
+
+    memcpy(text, "at length", 9);
+    (void)!write(STDOUT_FILENO, text, 9);
+    free(text);
+}
+
+static void use_all(void)
+{
+    struct rlimit limit = {LITTLE, LITTLE};
+    void *chain = NULL;
+
+    mem_on_failure(report_at_length);
+    (void)setrlimit(RLIMIT_AS, &limit);
+    for (;;) {
+        void **link = mem_zero(CHUNK);
+
+        *link = chain;
+        chain = (void *)link;
+    }
+}
+
+static void test_failure_leaves_memory_for_the_hook(void **state)
+{
+    (void)state;
+    char said[16];
+
+#ifdef HAVE_SANITIZER
+    skip(); /* it has its own way with memory */
+#endif
+    assert_int_equal(status_of(use_all, said, sizeof(said)), 70);
+    assert_string_equal(said, "at length");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zero_bytes_give_a_pointer_to_free),
         cmocka_unit_test(test_copies_and_prints),
         cmocka_unit_test(test_failure_runs_the_hook_and_ends_with_70_even_without_standard_error),
+        cmocka_unit_test(test_failure_leaves_memory_for_the_hook),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,32 @@ static void test_memory_says_so_when_the_kernel_does_not_count(void **state)
     assert_string_equal(facts.why, wanted);
 }
 
+static void test_memory_takes_no_other_word_for_a_count(void **state)
+{
+    static const char *const lines[] = {"oom_kill x\n", "oom_kill \n", "oom_kill -1\n",
+                                        "oom_kill 1 2\n", "oom_kill 99999999999999999999\n"};
+    auto_free char *odd = path_join(root, "odd");
+    auto_free char *wanted = mem_printf("%s/memory.events: oom_kill: not a number", odd);
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(lines); i++) {
+        struct memory_watch w;
+        struct memory_facts facts;
+
+        put("odd/memory.events", lines[i]);
+        memory_open_as(&w, odd, "0::/\n");
+        memory_read(&w, &facts);
+        assert_false(facts.readable);
+        assert_string_equal(facts.why, wanted);
+        put("odd/memory.events", "oom_kill 0");
+        memory_open_as(&w, odd, "0::/\n");
+        put("odd/memory.events", lines[i]); /* from now on */
+        memory_read(&w, &facts);
+        assert_false(facts.readable);
+        assert_string_equal(facts.why, wanted);
+    }
+}
+
 static void test_memory_refuses_a_path_that_is_too_long(void **state)
 {
     struct memory_watch w;
@@ -268,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_memory_finds_v2_beside_v1),
         cmocka_unit_test(test_memory_names_the_file_it_could_not_read),
         cmocka_unit_test(test_memory_says_so_when_the_kernel_does_not_count),
+        cmocka_unit_test(test_memory_takes_no_other_word_for_a_count),
         cmocka_unit_test(test_memory_refuses_a_path_that_is_too_long),
         cmocka_unit_test(test_memory_counts_a_real_kill),
     };

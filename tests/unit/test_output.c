@@ -298,6 +298,66 @@ static void test_output_early_failure_replaces_an_older_result(void **state)
     assert_false(is_there("nowhere"));
 }
 
+static void test_output_a_success_file_of_the_program_goes_with_a_failure(void **state)
+{
+    struct output *o = output_new(base, "algo-1");
+
+    (void)state;
+    put("output/success", "mine");
+    assert_int_equal(output_failure(o, "text", NULL), 0);
+    output_free(o);
+    assert_file("output/failure", "text");
+    assert_false(is_there("output/success"));
+}
+
+static void test_output_makes_a_removed_folder_again(void **state)
+{
+    auto_json cJSON *json = json_parse("{}", 2, NULL);
+    auto_free char *top = path_of("output");
+
+    (void)state;
+    for (int success = 0; success < 2; success++) {
+        struct output *o = output_new(base, "algo-1");
+
+        remove_tree(top);
+        assert_false(is_there("output"));
+        assert_int_equal(success ? output_success(o) : output_failure(o, "text", json), 0);
+        output_free(o);
+        assert_true(is_there(success ? "output/success" : "output/failure"));
+        assert_true(success || is_there("output/data/serried/algo-1/failure.json"));
+        remove_tree(top);
+    }
+    assert_int_equal(warnings, 0);
+}
+
+static void test_output_leaves_the_files_of_a_running_daemon_alone(void **state)
+{
+    struct output *first = output_new(base, "algo-1");
+    struct output *second;
+    auto_json cJSON *json = json_parse("{}", 2, NULL);
+
+    (void)state;
+    assert_false(output_is_taken(first));
+    put("output/data/serried/algo-1/logs/0.out", "of the first");
+    second = output_new(base, "algo-1");
+    assert_true(output_is_taken(second));
+    assert_int_equal(output_failure(second, "second", json), 0);
+    assert_int_equal(output_success(second), 0);
+    output_stopped(second, json);
+    output_free(second);
+    assert_false(is_there("output/failure"));
+    assert_false(is_there("output/success"));
+    assert_false(is_there("output/data/serried/algo-1/failure.json"));
+    assert_false(is_there("output/data/serried/algo-1/earlier-1"));
+    assert_true(is_there("output/.serried-reserve"));
+    assert_file("output/data/serried/algo-1/logs/0.out", "of the first");
+    output_free(first);
+    second = output_new(base, "algo-1");
+    assert_false(output_is_taken(second));
+    output_free(second);
+    assert_int_equal(warnings, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -316,6 +376,9 @@ int main(void)
         TEST(test_output_writes_although_the_program_removed_all),
         TEST(test_output_host_names_cannot_leave_the_folder),
         TEST(test_output_early_failure_replaces_an_older_result),
+        TEST(test_output_a_success_file_of_the_program_goes_with_a_failure),
+        TEST(test_output_makes_a_removed_folder_again),
+        TEST(test_output_leaves_the_files_of_a_running_daemon_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,9 +102,11 @@ static void test_the_first_fatal_finding_is_the_error(void **state)
 
     findings_fatal(&findings, BLAME_CONFIG, "first");
     findings_fatal(&findings, BLAME_CONFIG, "second");
+    strv_add(&plan->not_yet, "third");
     json = plan_json(plan, &findings, NULL);
     assert_string_equal(json_string(json_get(json, "error")), "first");
-    assert_int_equal(cJSON_GetArraySize(json_get(json, "warnings")), 0);
+    assert_string_equal(json_string(cJSON_GetArrayItem(json_get(json, "warnings"), 0)), "third");
+    assert_int_equal(cJSON_GetArraySize(json_get(json, "warnings")), 1);
     cJSON_Delete(json);
     findings_done(&findings);
     plan_free(plan);
@@ -120,11 +122,16 @@ static void test_secrets_are_masked_wherever_they_stand(void **state)
     (void)state;
 
     redact_learn(redact, "hunter22");
+    strv_add(&plan->environment, "SM_HP_MAX_TOKEN=512");
+    strv_add(&plan->ranks[0].argv, "--max_token");
+    strv_add(&plan->ranks[0].argv, "512");
     findings_fatal(&findings, BLAME_CONFIG, "found hunter22");
     json = plan_json(plan, &findings, redact);
     text = cJSON_PrintUnformatted(json);
     assert_null(strstr(text, "hunter22"));
     assert_null(strstr(text, "\"pw\""));
+    assert_non_null(strstr(text, "\"SM_HP_MAX_TOKEN\":\"512\""));
+    assert_non_null(strstr(text, "\"--max_token\",\"512\""));
     assert_non_null(strstr(text, "\"SM_HP_X\":\"a=" REDACT_MASK "=b\""));
     assert_non_null(strstr(text, "\"--db_password\",\"" REDACT_MASK "\""));
     assert_non_null(strstr(text, "\"SM_HP_DB_PASSWORD\":\"" REDACT_MASK "\""));

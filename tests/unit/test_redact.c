@@ -83,6 +83,18 @@ static void test_names_of_secrets(void **state)
         "SERRIED_JOB_KEY",
         "X-Amz-Signature",
         "key",
+        "hftoken",
+        "MYTOKEN",
+        "pgpass",
+        "sshkey",
+        "dbpassword",
+        "gitlabToken",
+        "session_cookie",
+        "cookie",
+        "PASSCODE",
+        "ssl_passphrase",
+        "bearer",
+        "db_pass",
     };
 
     (void)state;
@@ -115,6 +127,25 @@ static void test_names_that_only_look_like_it(void **state)
         "keys",
         "patience",
         "passes",
+        "tokenizer_name",
+        "pad_token",
+        "eos_token",
+        "bosToken",
+        "unk_token",
+        "sep_token",
+        "cls_token",
+        "mask_token",
+        "additional_special_tokens",
+        "key_column",
+        "sort_key",
+        "primary_key",
+        "num_key_value_heads",
+        "keyword",
+        "monkey",
+        "turkey",
+        "bypass",
+        "lowpass",
+        "forwardpass",
     };
 
     (void)state;
@@ -133,6 +164,21 @@ static void test_numbers_and_switches_are_secret_under_strong_names_only(void **
     assert_true(redact_is_secret("password", "1234"));
     assert_true(redact_is_secret("API_KEY", "123456789012"));
     assert_true(redact_is_secret("API_KEY", "ab"));
+}
+
+static void test_plurals_are_secret_if_they_are_texts(void **state)
+{
+    (void)state;
+    assert_true(redact_is_secret("api_tokens", "tok-1"));
+    assert_true(redact_is_secret("TOKENS", "[\"tok-1\", \"tok-2\"]"));
+    assert_true(redact_is_secret("hftokens", "tok-1"));
+    assert_false(redact_is_secret("max_tokens", "512"));
+    assert_false(redact_is_secret("num_tokens", "1000000000000"));
+    assert_false(redact_is_secret("suppress_ids_tokens", "[1, 50256]"));
+    hyperparameters("{\"api_tokens\":[\"tok-111\",\"tok-222\"],\"stop_tokens\":[\"<|end|>\"],"
+                    "\"skip_tokens\":[123456789012]}");
+    redact_learn_job(r, &job);
+    assert_text("tok-111 tok-222 <|end|> 123456789012", "****** ****** <|end|> 123456789012");
 }
 
 static void test_learned_texts_are_masked_wherever_they_stand(void **state)
@@ -166,6 +212,10 @@ static void test_forms_inside_json_and_shell_words_are_masked(void **state)
     redact_learn(r, "a\"b'c\\d\xc3\xa9");
     assert_text("{\"x\":\"a\\\"b'c\\\\d\\u00e9\"}", "{\"x\":\"******\"}");
     assert_text("x='a\"b'\\''c\\d\xc3\xa9'", "x='******'");
+    redact_learn(r, "line 1\nit's \"2\"");
+    assert_text("['line 1\\nit\\'s \"2\"']", "['******']");
+    assert_text("\"[\\\"line 1\\\\nit's \\\\\\\"2\\\\\\\"\\\"]\"", "\"[\\\"******\\\"]\"");
+    assert_text("{\"x\":\"['line 1\\\\nit\\\\'s \\\"2\\\"']\"}", "{\"x\":\"['******']\"}");
     redact_learn(r, "bytes\xff\xfe");
     assert_text("<bytes\xff\xfe>", "<******>");
 }
@@ -189,6 +239,52 @@ static void test_value_next_to_a_secret_name_is_masked_however_short(void **stat
     assert_kept("unknown key: foo");
     assert_kept("=");
     assert_kept(":");
+}
+
+static void test_secrets_within_text_are_known_by_what_is_in_front(void **state)
+{
+    (void)state;
+    assert_text("-H \"Authorization: Bearer ab.12\" x", "-H \"Authorization: Bearer ******\" x");
+    assert_text("authorization: basic QWxhZGRpbg==", "authorization: basic ******");
+    assert_text("use Bearer abcDEF123456, please", "use Bearer ******, please");
+    assert_text("run --token abc --lr 1", "run --token ****** --lr 1");
+    assert_text("--api-key 'a b' -v", "--api-key '******' -v");
+    assert_text("user: me\npassword: hunter\n", "user: me\npassword: ******\n");
+    assert_text("password:hunter", "password:******");
+    assert_text("[login] token: a1B2c3D4e5", "[login] token: ******");
+    assert_text("https://h/x?v=1&token=abc&sig=d%2Fe#f", "https://h/x?v=1&token=******&sig=******");
+    assert_kept("unexpected token: foo");
+    assert_kept("the bearer of certificates");
+    assert_kept("--max_token 512 --tokenizer bert --pad_token </s> --key -v");
+    assert_kept("arn:aws:secretsmanager:us-east-1:1234");
+    assert_kept("hyperparameters.json: /db_password: expected a string");
+    assert_kept("tokens: 12345678 and keys: none, author: Me2Myself");
+    assert_kept("a - b -- c - ");
+    assert_kept("-");
+}
+
+static void test_secrets_within_text_are_known_by_their_look(void **state)
+{
+    static const char *const shapes[] = {
+        "hf_abcdefghijklmnopqrstuvwx",
+        "AKIAIOSFODNN7EXAMPLE",
+        "ASIAIOSFODNN7EXAMPLE",
+        "ghp_abcdefghijklmnopqrstuvwx1234",
+        "github_pat_11ABCDEFG0123456789_abcdef",
+        "sk-abcdefghijklmnopqrstuv",
+        "sk-proj-abc_def-ghi_jkl-mno_pqr",
+        "xoxb-1234567890-abc",
+        "xoxp-1234567890",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(shapes); i++) {
+        auto_free char *text = mem_printf("x=1 (%s), y", shapes[i]);
+
+        assert_text(text, "x=1 (******), y");
+    }
+    assert_kept("hf_transfer hf_hub_download AKIA sk-learn task-abcdefghijklmnopqrstuvwxyz");
+    assert_kept("scikit-learn xoxb eyJ xhf_abcdefghijklmnopqrstuvwx");
 }
 
 static void test_urls_lose_what_stands_before_the_at_sign(void **state)
@@ -240,6 +336,24 @@ static void test_value_is_masked_whole_by_its_name(void **state)
     assert_string_equal(open, "a");
 }
 
+static void test_what_only_begins_like_a_secret_takes_no_time(void **state)
+{
+    static const char *const parts[] = {
+        "token:", "key=1",     "--token ",  "bearer ", "eyJ.",
+        "sk-",    "tokens=1=", "\"key\":1", "-",       "password: none "};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        auto_buf struct buf text = {0};
+        auto_free char *masked = NULL;
+
+        while (text.len < 1000000)
+            buf_str(&text, parts[i]);
+        masked = redact_text(r, buf_text(&text));
+        assert_non_null(masked);
+    }
+}
+
 static void test_many_secrets_and_a_long_text_are_no_trouble(void **state)
 {
     auto_buf struct buf text = {0};
@@ -266,10 +380,14 @@ int main(void)
         TEST(test_names_of_secrets),
         TEST(test_names_that_only_look_like_it),
         TEST(test_numbers_and_switches_are_secret_under_strong_names_only),
+        TEST(test_plurals_are_secret_if_they_are_texts),
         TEST(test_learned_texts_are_masked_wherever_they_stand),
         TEST(test_short_or_plain_texts_are_not_learned),
         TEST(test_forms_inside_json_and_shell_words_are_masked),
         TEST(test_value_next_to_a_secret_name_is_masked_however_short),
+        TEST(test_secrets_within_text_are_known_by_what_is_in_front),
+        TEST(test_secrets_within_text_are_known_by_their_look),
+        TEST(test_what_only_begins_like_a_secret_takes_no_time),
         TEST(test_urls_lose_what_stands_before_the_at_sign),
         TEST(test_secrets_of_the_environment_are_learned),
         TEST(test_secrets_of_hyperparameters_are_learned_at_any_depth),

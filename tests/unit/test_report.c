@@ -232,6 +232,26 @@ static void test_report_summary_in_a_few_lines(void **state)
                                  "4 ranks, 12.3 s\n");
 }
 
+static void test_report_counts_the_ranks_of_a_program(void **state)
+{
+    struct outcome o = ended(0, 1, 12400, NULL);
+    struct verdict_input in = {.outcomes = &o, .n = 1, .host = "algo-1"};
+    struct verdict *v;
+    auto_json cJSON *json = NULL;
+    auto_free char *text = NULL;
+
+    (void)state;
+    o.program = "torchrun";
+    o.ranks = 8;
+    text = summary(&in);
+    assert_string_equal(text, "job failed: exit code 1, torchrun on algo-1\n"
+                              "8 ranks, 12.3 s, exit status 1\n");
+    v = verdict_new(&in);
+    json = report_json(v, &in, NULL);
+    assert_true(cJSON_IsNull(json_get(json, "rank")));
+    verdict_free(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_report_holds_no_secrets),
         cmocka_unit_test(test_report_json_has_the_documented_members),
         cmocka_unit_test(test_report_summary_in_a_few_lines),
+        cmocka_unit_test(test_report_counts_the_ranks_of_a_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

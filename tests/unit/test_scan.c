@@ -149,6 +149,24 @@ static void test_scan_takes_a_block_that_was_not_finished(void **state)
     assert_true(s.traceback && s.last);
 }
 
+static void test_scan_reads_on_only_to_the_end_of_a_block(void **state)
+{
+    const char *text = "epoch 1\n" BAD "more\n" TB FRAME "KeyError: 1\n";
+    const char *error = strstr(text, "ValueError");
+    size_t all = strlen(text);
+    struct scan s;
+
+    (void)state;
+    for (size_t n = strlen("epoch 1\n" TB); n < (size_t)(error - text) + 15; n++) {
+        scan_begun(text, n, all, &s);
+        assert_true(s.traceback && s.last);
+        assert_range(text, s.error_from, s.error_to, "ValueError: bad shard");
+    }
+    scan_begun(text, 7, all, &s);
+    assert_false(s.traceback);
+    assert_range(text, s.line_from, s.line_to, "epoch 1");
+}
+
 static void test_scan_is_not_misled_by_a_dying_interpreter(void **state)
 {
     (void)state;
@@ -234,6 +252,60 @@ static void test_scan_reads_the_lines_that_nccl_adds(void **state)
     assert_true(s.traceback && s.last && s.consequence);
 }
 
+/* A block with lines behind it that may be its message, or not. */
+static void assert_near(const char *text, unsigned after, const char *want)
+{
+    struct scan s = scan(text);
+
+    assert_true(s.traceback != s.fatal);
+    assert_false(s.last);
+    assert_int_equal(s.after, after);
+    assert_range(text, s.error_from, s.error_to, want);
+}
+
+static void test_scan_shows_the_first_line_of_a_message_of_several(void **state)
+{
+    (void)state;
+    assert_near(TB FRAME "pydantic.ValidationError: 1 validation error for Shard\nname\n"
+                         "  Field required [type=missing]\nFor further information visit x\n",
+                2, "pydantic.ValidationError: 1 validation error for Shard");
+    assert_near(TB FRAME "OSError: We couldn't connect to 'x' to load this file.\n"
+                         "Checkout your internet connection\n",
+                1, "OSError: We couldn't connect to 'x' to load this file.");
+    assert_near(TB FRAME "AssertionError: \nNot equal to tolerance rtol=1e-07, atol=0\n\n"
+                         "Mismatched elements: 1 / 2 (50%)\n x: array([1., 2.])\n",
+                1, "AssertionError: \nNot equal to tolerance rtol=1e-07, atol=0");
+    assert_block(TB FRAME "AssertionError: \n", "AssertionError: ");
+    assert_near(TB FRAME "AssertionError: \n\n  + got\nmore\n", 1, "AssertionError: \n\n  + got");
+}
+
+static void test_scan_counts_the_lines_behind_a_block(void **state)
+{
+    (void)state;
+    assert_near(BAD "cleanup done\n\n\nbye\n", 2, "ValueError: bad shard");
+    assert_int_equal(scan(BAD "more\n" BAD).after, 0);
+    assert_block(BAD "wandb: \nwandb: Run history:\nwandb: loss 1\n", "ValueError: bad shard");
+    assert_block(BAD "srun: error: task 3: exited with exit code 1\n", "ValueError: bad shard");
+}
+
+static void test_scan_knows_blocks_of_other_languages(void **state)
+{
+    (void)state;
+    assert_block("x\nthread 'main' panicked at 'bad shard', src/main.rs:2:5\n"
+                 "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+                 "thread 'main' panicked at 'bad shard', src/main.rs:2:5");
+    assert_block("thread 'main' panicked at src/main.rs:2:5:\nbad shard\n"
+                 "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+                 "thread 'main' panicked at src/main.rs:2:5:\nbad shard");
+    assert_block("x\npanic: bad shard\n\ngoroutine 1 [running]:\nmain.main()\n"
+                 "\t/src/main.go:4 +0x27\nexit status 2\n",
+                 "panic: bad shard");
+    assert_block("x\nF0101 10:00:00.000000    77 loader.cc:33] Check failed: n == m (3 vs. 4)\n"
+                 "*** Check failure stack trace: ***\n    @     0x7f  google::LogMessage::Fail()\n",
+                 "F0101 10:00:00.000000    77 loader.cc:33] Check failed: n == m (3 vs. 4)");
+    assert_false(scan("F16 weights are used\nF01011 x\nthread 'a' is here\n").fatal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,11 +317,15 @@ int main(void)
         cmocka_unit_test(test_scan_knows_a_syntax_error_without_header),
         cmocka_unit_test(test_scan_reads_a_block_whose_header_was_cut_off),
         cmocka_unit_test(test_scan_takes_a_block_that_was_not_finished),
+        cmocka_unit_test(test_scan_reads_on_only_to_the_end_of_a_block),
         cmocka_unit_test(test_scan_is_not_misled_by_a_dying_interpreter),
         cmocka_unit_test(test_scan_knows_blocks_of_native_code),
         cmocka_unit_test(test_scan_takes_the_last_line_where_nothing_is_known),
         cmocka_unit_test(test_scan_tells_consequences_from_causes),
         cmocka_unit_test(test_scan_reads_the_lines_that_nccl_adds),
+        cmocka_unit_test(test_scan_shows_the_first_line_of_a_message_of_several),
+        cmocka_unit_test(test_scan_counts_the_lines_behind_a_block),
+        cmocka_unit_test(test_scan_knows_blocks_of_other_languages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,6 +274,14 @@ static void test_bad_values_name_their_source(void **state)
     gather();
     assert_fatal("--set torch.port: expected NAME=VALUE");
     strv_done(&w.sets);
+    strv_add(&w.sets, "=5");
+    gather();
+    assert_fatal("--set =5: expected NAME=VALUE");
+    strv_done(&w.sets);
+    strv_add(&w.sets, "");
+    gather();
+    assert_fatal("--set \"\": expected NAME=VALUE");
+    strv_done(&w.sets);
     hyperparameters("{\"serried_torch_port\": \"[7]\"}");
     gather();
     assert_fatal("hyperparameter serried_torch_port: torch.port: expected a string, a number, true "

@@ -130,6 +130,27 @@ static void test_environment_merge_lets_the_later_win(void **state)
     assert_string_equal(s.v[2], "C=");
 }
 
+static void test_an_index_finds_the_first_of_a_name_and_what_is_added_later(void **state)
+{
+    (void)state;
+    auto_strv struct strv s = {0};
+    auto_strv_index struct strv_index index = {.env = &s};
+
+    assert_int_equal(strv_index_find(&index, "A", 1), -1);
+    strv_add(&s, "no equals sign");
+    strv_add(&s, "A=1");
+    strv_add(&s, "A=2");
+    strv_add(&s, "=empty");
+    assert_int_equal(strv_index_find(&index, "A=", 1), 1);
+    assert_int_equal(strv_index_find(&index, "", 0), 3);
+    assert_int_equal(strv_index_find(&index, "no equals sign", 14), -1);
+    for (unsigned i = 0; i < 1000; i++)
+        strv_addf(&s, "N%u=x", i);
+    assert_int_equal(strv_index_find(&index, "N0", 2), 4);
+    assert_int_equal(strv_index_find(&index, "N999", 4), 1003);
+    assert_int_equal(strv_index_find(&index, "N1000", 5), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_environment_set_takes_part_of_the_old_value),
         cmocka_unit_test(test_environment_unset_closes_the_gap),
         cmocka_unit_test(test_environment_merge_lets_the_later_win),
+        cmocka_unit_test(test_an_index_finds_the_first_of_a_name_and_what_is_added_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,6 +210,30 @@ static void test_exec_refuses_what_torchrun_cannot_run(void **state)
     assert_int_equal(findings_first_fatal(&b.findings)->blame, BLAME_USER);
 }
 
+static void test_each_rank_has_a_file_for_its_error(void **state)
+{
+    const struct given g = {
+        .resources = TWO_HOSTS, .hyper = "{" TORCH "}", .gpus = 2, .as_host = "algo-2"};
+    const struct given exec = {.hyper = "{" TORCH "}", .set = "torch.launcher=exec"};
+    auto_made struct made m = made_new(&g);
+    auto_made struct made e = made_new(&exec);
+    (void)state;
+
+    assert_string_equal(strv_env(&m.plan->ranks[1].env, "TORCHELASTIC_ERROR_FILE"),
+                        "/opt/ml/output/data/serried/algo-2/errors/3.json");
+    assert_null(strv_env(&e.plan->launch.env, "TORCHELASTIC_ERROR_FILE"));
+}
+
+static void test_exec_gives_a_script_that_is_no_option(void **state)
+{
+    const struct given g = {
+        .hyper = "{" TORCH "}", .program = "-dash.py", .set = "torch.launcher=exec"};
+    auto_made struct made m = made_new(&g);
+    (void)state;
+
+    made_argv(&m.plan->launch.argv, "torchrun --nnodes 1 --nproc_per_node 1 ./-dash.py");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +250,8 @@ int main(void)
         cmocka_unit_test(test_exec_on_one_host_has_no_rendezvous_options),
         cmocka_unit_test(test_exec_on_two_hosts_names_leader_port_and_place),
         cmocka_unit_test(test_exec_refuses_what_torchrun_cannot_run),
+        cmocka_unit_test(test_each_rank_has_a_file_for_its_error),
+        cmocka_unit_test(test_exec_gives_a_script_that_is_no_option),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,9 +177,11 @@ static void test_base_is_the_option_then_the_variable_then_the_platform_s(void *
     auto_free char *variable = NULL;
     auto_free char *option = NULL;
     auto_free char *relative = NULL;
+    auto_free char *above = NULL;
+    char here[PATH_MAX];
 
     (void)state;
-    strv_add(&container, "SAGEMAKER_BASE_DIR=/opt/job//");
+    strv_add(&container, "SAGEMAKER_BASE_DIR=/opt/./job//");
     variable = tree_base(NULL, &container);
     option = tree_base("/x/", &container);
     relative = tree_base("x", &container);
@@ -186,6 +190,11 @@ static void test_base_is_the_option_then_the_variable_then_the_platform_s(void *
     assert_string_equal(option, "/x");
     assert_int_equal(relative[0], '/');
     assert_string_equal(relative + strlen(relative) - 2, "/x");
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_int_equal(chdir("/"), 0);
+    above = tree_base("../../x", &container);
+    assert_int_equal(chdir(here), 0);
+    assert_string_equal(above, "/x");
 }
 
 static void test_listing_tells_a_folder_from_what_is_none(void **state)
@@ -195,11 +204,11 @@ static void test_listing_tells_a_folder_from_what_is_none(void **state)
     auto_strv struct strv found = {0};
 
     (void)state;
-    assert_true(tree_list(config, &found));
+    assert_int_equal(tree_list(config, &found), 0);
     assert_int_equal(found.n, 3);
     assert_string_equal(found.v[0], names[0]);
-    assert_false(tree_list(file, &found));
-    assert_false(tree_list("/nowhere/at/all", &found));
+    assert_int_equal(tree_list(file, &found), -ENOTDIR);
+    assert_int_equal(tree_list("/nowhere/at/all", &found), -ENOENT);
 }
 
 int main(void)

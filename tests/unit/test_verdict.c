@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "core/verdict.h"
 #include "outcomes.h"
@@ -174,6 +175,22 @@ static void test_verdict_words_after_the_stop_do_not_count(void **state)
     o[1].end_ms = 2105; /* even if the time of its traceback is not known */
     o[1].error_ms = 0;
     assert_first(JUDGE(o), &o[1], 3, "ValueError: bad shard");
+}
+
+/* The stop came in the middle of a traceback: what it is, its end tells. */
+static void test_verdict_reads_a_traceback_to_its_end(void **state)
+{
+    static const char cause[] = TB("ValueError: bad shard");
+    struct outcome o[] = {
+        told(with_error_at(ended(0, 1, 2300, RESET RESET), 2260), 2255, 60),
+        with_error_at(ended(1, 1, 2250, RESET), 2240),
+        told(with_error_at(ended(2, 1, 2500, cause), 2254), 2255, 60),
+    };
+
+    (void)state;
+    assert_first(JUDGE(o), &o[2], 1, "ValueError: bad shard");
+    assert_first(judge(o, 2), &o[1], 1,
+                 "ConnectionResetError: [Errno 104] Connection reset by peer");
 }
 
 static void test_verdict_knows_what_had_come_when_the_tail_was_cut(void **state)
@@ -340,6 +357,198 @@ static void test_verdict_texts_are_valid_utf8(void **state)
                  "e\xef\xbf\xbdx");
 }
 
+#define MULTI TB("ValueError: 1 validation error\nname\n  Field required\nFor further information")
+
+/* Rank 3 failed first, but the others were gone before it was. */
+static void test_verdict_sees_the_cause_behind_more_lines(void **state)
+{
+    static const struct {
+        const char *err, *message;
+        int code;
+    } rows[] = {
+        {MULTI,                                                                                  "ValueError: 1 validation error", 1       },
+        {MULTI,                                                                                  "ValueError: 1 validation error", -SIGTERM},
+        {TB("ValueError: bad shard") "cleanup done\n",                                           "ValueError: bad shard",          1       },
+        {TB("ValueError: bad shard") "wandb: \nwandb: Run: x\n",                                 "ValueError: bad shard",          1       },
+        {TB("ValueError: bad shard") "srun: error: task exited\n",                               "ValueError: bad shard",          1       },
+        {"fatal: shard corrupt\n",                                                               "fatal: shard corrupt",           1       },
+        {"thread 'main' panicked at 'bad shard', m.rs:2:5\nnote: run with `RUST_BACKTRACE=1`\n",
+         "thread 'main' panicked at 'bad shard', m.rs:2:5",                                                                        101     },
+        {"thread 'main' panicked at 'bad shard', m.rs:2:5\nAborting.\n",
+         "thread 'main' panicked at 'bad shard', m.rs:2:5",                                                                        101     },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *err = rows[i].err;
+        struct outcome o[] = {
+            with_error_at(ended(0, 1, 2150, RESET), 2140),
+            with_error_at(ended(1, 1, 2150, RESET), 2140),
+            told(ended(2, -SIGTERM, 2170, NULL), 2160, 0),
+            with_words_at(told(ended(3, rows[i].code, 2500, err), 2160, strlen(err)), 2010),
+        };
+
+        if (strstr(err, "Traceback"))
+            o[3].error_ms = 2000;
+        assert_first(JUDGE(o), &o[3], rows[i].code > 0 ? rows[i].code : 1, rows[i].message);
+    }
+}
+
+/* Ranks that were well until we told them leave with a code of their own too. */
+static void test_verdict_what_the_stop_brought_about_is_no_cause(void **state)
+{
+    static const char reset[] = "ConnectionResetError: [Errno 104] Connection reset by peer";
+    static const char *const rows[] = {" 50%|####\r 51%|####", " 50%|####\r 51%|####\n", "", NULL};
+    struct outcome o[] = {
+        with_error_at(ended(0, 1, 2150, RESET), 2140),
+        {.rank = 1},
+        {.rank = 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        size_t n = rows[i] ? strlen(rows[i]) : 0;
+
+        o[1] = with_words_at(told(ended(1, 1, 2500, rows[i]), 2160, n), 2100);
+        assert_first(judge(o, 2), &o[0], 1, reset);
+    }
+    /* an old line; a shell's code for our signal; a traceback of the stop itself */
+    o[1] = with_words_at(told(ended(1, 1, 9500, "epoch 1\n"), 9160, 8), 2100);
+    assert_first(judge(o, 2), &o[0], 1, reset);
+    o[1] = with_words_at(told(ended(1, 143, 2500, "epoch 1\n"), 2160, 8), 2100);
+    assert_first(judge(o, 2), &o[0], 1, reset);
+    o[1] = with_words_at(told(ended(1, 1, 2500, "epoch 1\n" TB("SystemExit: 1")), 2160, 8), 2100);
+    o[1].error_ms = 2400;
+    assert_first(judge(o, 2), &o[0], 1, reset);
+    o[1].error_ms = 2160; /* at once */
+    assert_first(judge(o, 2), &o[0], 1, reset);
+    /* all do so */
+    o[1] = with_words_at(told(ended(1, 1, 2500, "epoch 1\n"), 2160, 8), 2100);
+    o[2] = with_words_at(told(ended(2, 1, 2500, "epoch 1\n"), 2160, 8), 2100);
+    assert_first(judge(o, 3), &o[0], 1, reset);
+}
+
+static void test_verdict_an_old_traceback_says_nothing_of_a_stopped_rank(void **state)
+{
+    static const char reset[] = "ConnectionResetError: [Errno 104] Connection reset by peer";
+    auto_buf struct buf err = {0};
+    struct outcome o[2] = {with_error_at(ended(0, 1, 2150, RESET), 2140)};
+
+    (void)state;
+    buf_str(&err, TB("KeyError: 'optional'"));
+    for (int i = 0; i < 50; i++)
+        buf_printf(&err, "step %d\n", i);
+    o[1] = told(with_error_at(ended(1, -SIGTERM, 2200, buf_text(&err)), 1900), 2160, err.len);
+    assert_first(JUDGE(o), &o[0], 1, reset);
+    o[1] = told(with_error_at(ended(1, -SIGTERM, 92200, MULTI), 1900), 92160, sizeof(MULTI) - 1);
+    o[0].end_ms = 92150;
+    o[0].error_ms = 92140;
+    assert_first(JUDGE(o), &o[0], 1, reset);
+}
+
+static void test_verdict_shows_the_error_line_or_the_last(void **state)
+{
+    struct outcome o = with_error_at(ended(0, 1, 900, MULTI), 880);
+
+    (void)state;
+    assert_first(judge(&o, 1), &o, 1, "ValueError: 1 validation error");
+    o = with_error_at(ended(0, 2, 900, TB("ImportError: x") "train.py: error: no --lr\n"), 300);
+    assert_first(judge(&o, 1), &o, 2, "train.py: error: no --lr");
+    o = with_error_at(ended(0, 1, 90000, TB("ImportError: x") "again\nfatal: no data\n"), 300);
+    assert_first(judge(&o, 1), &o, 1, "fatal: no data");
+    o = ended(0, -SIGABRT, 900,
+              "F0101 10:00:00.0 77 l.cc:33] Check failed: n == m\n"
+              "*** Check failure stack trace: ***\n    @ 0x7f  a()\nAborted\n");
+    assert_first(judge(&o, 1), &o, 134, "F0101 10:00:00.0 77 l.cc:33] Check failed: n == m");
+    /* longer than the tail: its beginning is not known */
+    o = ended(0, 1, 900, "xxxxx\n");
+    o.total_err = 100000;
+    assert_first(judge(&o, 1), &o, 1, "... xxxxx");
+}
+
+/* An older error of another kind does not make the last word a consequence. */
+static void test_verdict_a_handled_consequence_is_none(void **state)
+{
+    struct outcome o[] = {
+        with_error_at(ended(0, 2, 90000, RESET "trying again\nfatal: no data\n"), 300),
+        ended(1, 3, 90100, "cannot go on\n"),
+    };
+
+    (void)state;
+    assert_first(JUDGE(o), &o[0], 2, "fatal: no data");
+}
+
+#define ROOT                                                                                       \
+    TB("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ")                      \
+    "============\nt.py FAILED\n------------\nFailures:\n[1]:\n  time      : 2024\n"               \
+    "  host      : algo-2\n  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 76)\n"           \
+    "  error_file: <N/A>\n  traceback : To enable\n------------\n"                                 \
+    "Root Cause (first observed failure):\n[0]:\n  time      : 2024\n  host      : algo-1\n"       \
+    "  rank      : 1 (local_rank: 1)\n  exitcode  : -9 (pid: 77)\n  error_file: /e/1.json\n"       \
+    "  traceback : Signal 9 (SIGKILL) received by PID 77\n============\n"
+
+/* torchrun itself is the process that we see; it knows which of its ranks failed. */
+static void test_verdict_reads_what_torchrun_says_of_its_ranks(void **state)
+{
+    struct outcome o = ended(0, 1, 900, TB("ValueError: bad shard") ROOT);
+    struct verdict *v;
+
+    (void)state;
+    o.program = "torchrun";
+    o.ranks = 2;
+    v = judge(&o, 1);
+    assert_string_equal(v->where, "torchrun on algo-1");
+    assert_non_null(strstr(v->detail, "ValueError: bad shard"));
+    assert_first(v, &o, 1, "rank 1 on algo-1: exitcode -9 (pid: 77), error_file /e/1.json");
+    o.last_err_len = o.total_err = (size_t)(strstr(o.last_err, "/e/1.json") - o.last_err);
+    assert_first(judge(&o, 1), &o, 1, "rank 1 on algo-1: exitcode -9 (pid: 77)");
+    o.last_err_len = o.total_err = (size_t)(strstr(o.last_err, "[0]:") - o.last_err);
+    v = judge(&o, 1);
+    assert_non_null(strstr(v->message, "ChildFailedError"));
+    verdict_free(v);
+}
+
+/* Nobody saw who sent it. */
+static void test_verdict_says_of_a_signal_what_is_known(void **state)
+{
+    static const int signals[] = {SIGKILL, SIGTERM};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(signals); i++) {
+        struct outcome o = ended(0, -signals[i], 900, NULL);
+        struct verdict *v = judge(&o, 1);
+
+        assert_null(strstr(v->help, "somebody"));
+        assert_non_null(strstr(v->help, "itself"));
+        verdict_free(v);
+    }
+}
+
+static void test_verdict_of_an_overdue_step_shows_how_far_it_came(void **state)
+{
+    static const int ends[] = {0, 1, -SIGTERM, -SIGKILL}; /* of the stop, whatever it makes of it */
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(ends); i++) {
+        struct outcome o[] = {told(ended(0, ends[i], 61000, "fetching\nstill at it\n"), 60000, 21)};
+        struct verdict *v;
+
+        o[0].step = "install";
+        o[0].overdue_s = 60;
+        o[0].killed_ms = ends[i] == -SIGKILL ? 61000 : 0;
+        v = JUDGE(o);
+        assert_int_equal(v->kind, VERDICT_FAILED);
+        assert_int_equal(v->status, 1);
+        assert_ptr_equal(v->first, &o[0]);
+        assert_string_equal(v->what, "not finished after 60 s");
+        assert_string_equal(v->where, "step install on algo-1");
+        assert_string_equal(v->message, "");
+        assert_string_equal(v->detail, "fetching\nstill at it");
+        assert_non_null(strstr(v->help, "step.install_limit_s"));
+        verdict_free(v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_verdict_a_crash_reaped_late_goes_before_consequences),
         cmocka_unit_test(test_verdict_a_handled_exception_is_no_cause),
         cmocka_unit_test(test_verdict_words_after_the_stop_do_not_count),
+        cmocka_unit_test(test_verdict_reads_a_traceback_to_its_end),
         cmocka_unit_test(test_verdict_knows_what_had_come_when_the_tail_was_cut),
         cmocka_unit_test(test_verdict_reads_the_torchelastic_error_file),
         cmocka_unit_test(test_verdict_equal_times_go_to_the_lower_rank),
@@ -361,6 +571,14 @@ int main(void)
         cmocka_unit_test(test_verdict_a_failed_step_shows_its_last_lines),
         cmocka_unit_test(test_verdict_a_final_early_exit_names_who_left),
         cmocka_unit_test(test_verdict_texts_are_valid_utf8),
+        cmocka_unit_test(test_verdict_sees_the_cause_behind_more_lines),
+        cmocka_unit_test(test_verdict_what_the_stop_brought_about_is_no_cause),
+        cmocka_unit_test(test_verdict_an_old_traceback_says_nothing_of_a_stopped_rank),
+        cmocka_unit_test(test_verdict_shows_the_error_line_or_the_last),
+        cmocka_unit_test(test_verdict_a_handled_consequence_is_none),
+        cmocka_unit_test(test_verdict_reads_what_torchrun_says_of_its_ranks),
+        cmocka_unit_test(test_verdict_says_of_a_signal_what_is_known),
+        cmocka_unit_test(test_verdict_of_an_overdue_step_shows_how_far_it_came),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

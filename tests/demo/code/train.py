@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A small data-parallel training job: four ranks learn the same plane from generated points and
 # average their gradients over gloo.
 import argparse

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/begin.h"
+
+#include "base/cleanup.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "input/inputs.h"
+#include "run/network.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RESOLVE_LIMIT_MS 1000 /* for the host's own name; 127.0.0.1 serves as well */
+
+/* ---- the plan ------------------------------------------------------------------------------ */
+
+/* What the plan needs to know of the network before it can be made. */
+static void ask_network(struct inputs *in, uv_loop_t *loop)
+{
+    const char *own = json_string(json_get(in->tree.resourceconfig, "current_host"));
+
+    if (!own || findings_first_fatal(&in->findings))
+        return;
+    in->facts.own_name_resolves = network_resolves(loop, own, RESOLVE_LIMIT_MS);
+    in->facts.master_port = network_choose_port((unsigned)in->settings.master_port);
+    if (!in->facts.master_port)
+        findings_fatal(&in->findings, BLAME_PLATFORM, "no TCP port can be had for MASTER_PORT");
+}
+
+/* The job's own level (10 debug, 20 information, 30 warning, 40 error) unless log.level is set. */
+static enum log_level level_wanted(const struct inputs *in)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    int number = job_log_level(in->job);
+
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (strcmp(in->settings.log_level, names[i]) == 0)
+            return (enum log_level)i;
+    return number <= 10   ? LOG_DEBUG
+           : number <= 20 ? LOG_INFO
+           : number <= 30 ? LOG_WARNING
+                          : LOG_ERROR;
+}
+
+/* What this version cannot run yet is refused, not half done. */
+static void check_not_yet(struct inputs *in)
+{
+    if (in->plan->not_yet.n)
+        findings_fatal(&in->findings, BLAME_SELF, "%s", in->plan->not_yet.v[0]);
+}
+
+void begin_plan(const struct inputs_options *options, struct inputs *in, uv_loop_t *loop)
+{
+    ask_network(in, loop);
+    inputs_plan(options, in);
+    log_set_level(level_wanted(in));
+    check_not_yet(in);
+}
+
+/* ---- the first lines ----------------------------------------------------------------------- */
+
+/* `serry check` shows the rest. */
+void begin_say_warnings(const struct inputs *in)
+{
+    for (size_t i = 0; i < in->findings.n; i++) {
+        auto_free char *text = redact_text(in->redact, in->findings.v[i].text);
+
+        if (!in->findings.v[i].fatal)
+            log_warning("%s", text);
+    }
+}
+
+/* One line of what was filled in and what was left because it was set (field case 09). */
+static void say_tuning(const struct plan *plan)
+{
+    auto_free char *filled = strv_join(&plan->filled, " ");
+    auto_free char *left = strv_join(&plan->left_alone, " ");
+
+    if (plan->filled.n || plan->left_alone.n)
+        log_info("variables filled in: %s; left as they were set: %s", *filled ? filled : "none",
+                 *left ? left : "none");
+}
+
+void begin_say_start(const struct inputs *in)
+{
+    const struct plan *plan = in->plan;
+    const struct job *job = in->job;
+
+    log_info("serried %s: job %s, host %s, launcher %s, %u %s", PACKAGE_VERSION,
+             job->training_job ? job->training_job : "without a name", plan->host, plan->launcher,
+             plan->world, plan->world == 1 ? "rank" : "ranks");
+    say_tuning(plan);
+    if (!job->facts.own_name_resolves)
+        log_info("host name %s does not resolve: MASTER_ADDR is 127.0.0.1", job->host);
+    if (job->facts.master_port != in->settings.master_port)
+        log_info("port %ld is taken: MASTER_PORT is %u", in->settings.master_port,
+                 job->facts.master_port);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static int write_file(const struct plan_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    auto_free char *folder = mem_dup_n(file->path, slash ? (size_t)(slash - file->path) : 0);
+    int rc = *folder ? folder_make(folder) : 0;
+
+    return rc ? rc : file_write_private(file->path, file->text, strlen(file->text));
+}
+
+/* A command needs its x bits; nothing else of its mode changes (W20). */
+static void make_executable(const char *path)
+{
+    struct stat st;
+
+    if (!path || stat(path, &st) < 0 || (st.st_mode & S_IXUSR))
+        return;
+    if (chmod(path, (st.st_mode & 07777) | S_IXUSR | S_IXGRP | S_IXOTH) < 0)
+        log_warning("%s: cannot be made executable (%s)", path, strerror(errno));
+}
+
+void begin_make_files(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->n_files; i++) {
+        int rc = write_file(&plan->files[i]);
+
+        if (rc)
+            log_warning("%s: cannot be written (%s)", plan->files[i].path, strerror(-rc));
+    }
+    make_executable(plan->executable);
+}

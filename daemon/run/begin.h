@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * begin - what comes before the first process: the network is asked, the plan is made, the first
+ * lines are said, files of the plan are written. Starts nothing and keeps nothing. */
+#ifndef RUN_BEGIN_H
+#define RUN_BEGIN_H
+#include <uv.h>
+
+struct findings;
+struct inputs;
+struct inputs_options;
+struct plan;
+
+/* Between inputs_read() and the run: asks the network (the loop runs meanwhile, one second at
+ * most), makes job and plan, sets the level of the log. Faults are in in->findings. */
+void begin_plan(const struct inputs_options *options, struct inputs *in, uv_loop_t *loop);
+void begin_say_warnings(const struct inputs *in);
+/* What runs, and what was chosen for it. */
+void begin_say_start(const struct inputs *in);
+/* Variables too long for an environment; the program's file is made executable. */
+void begin_make_files(const struct plan *plan);
+#endif
