@@ -271,11 +271,6 @@ char *output_log_path(const struct output *o, unsigned rank, const char *suffix)
     return o->folder ? mem_printf("%s/logs/%u.%s", o->folder, rank, suffix) : NULL;
 }
 
-char *output_error_path(const struct output *o, unsigned rank)
-{
-    return o->folder ? mem_printf("%s/errors/%u.json", o->folder, rank) : NULL;
-}
-
 static void write_json(struct output *o, const cJSON *json)
 {
     auto_free char *path = o->folder ? path_join(o->folder, "failure.json") : NULL;

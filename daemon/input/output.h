@@ -22,10 +22,8 @@ void output_free(struct output *o);
 bool output_is_taken(const struct output *o);
 /* .../serried/HOST, or NULL where it could not be made. Borrowed. */
 const char *output_folder(const struct output *o);
-/* Path of a rank's stream file ("3.out"), of its torchelastic error file; to free(), NULL without a
- * folder. */
+/* Path of a rank's stream file ("3.out"), to free(), NULL without a folder. */
 char *output_log_path(const struct output *o, unsigned rank, const char *suffix);
-char *output_error_path(const struct output *o, unsigned rank);
 /* Writes <base>/output/failure unless the program wrote one, and failure.json, and removes a
  * success file. The first two also when the disk is full, as far as it goes. 0, or a negative errno
  * when the text could not be kept. */

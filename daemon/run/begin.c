@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define RESOLVE_LIMIT_MS 1000 /* for the host's own name; 127.0.0.1 serves as well */
 
@@ -132,4 +133,17 @@ void begin_make_files(const struct plan *plan)
             log_warning("%s: cannot be written (%s)", plan->files[i].path, strerror(-rc));
     }
     make_executable(plan->executable);
+}
+
+/* They hold hyperparameters: the platform packs the folder they are in. */
+void begin_remove_files(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->n_files; i++) {
+        char *slash = strrchr(plan->files[i].path, '/');
+        auto_free char *folder =
+            mem_dup_n(plan->files[i].path, (size_t)(slash - plan->files[i].path));
+
+        (void)unlink(plan->files[i].path);
+        (void)rmdir(folder);
+    }
 }

@@ -19,4 +19,5 @@ void begin_say_warnings(const struct inputs *in);
 void begin_say_start(const struct inputs *in);
 /* Variables too long for an environment; the program's file is made executable. */
 void begin_make_files(const struct plan *plan);
+void begin_remove_files(const struct plan *plan);
 #endif

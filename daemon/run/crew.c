@@ -38,8 +38,7 @@ static void init_rank(const struct crew *c, size_t i, const struct output *outpu
     t->outcome.local_rank = rank->local_rank;
     t->out_path = output_log_path(output, rank->rank, "out");
     t->err_path = output_log_path(output, rank->rank, "err");
-    if (strcmp(plan->launcher, "torch") == 0 && !plan->has_launch)
-        t->error_file = output_error_path(output, rank->rank);
+    t->error_file = mem_dup(strv_env(&rank->env, "TORCHELASTIC_ERROR_FILE"));
 }
 
 void crew_init(struct crew *c, const struct inputs *in, const struct output *output,
@@ -114,8 +113,6 @@ static bool start_rank(struct crew *c, size_t i)
 
     plan_rank_environment(c->in->plan, rank, &c->in->job->container, &env);
     strv_env_set(&env, KILLTREE_MARK, c->mark);
-    if (t->error_file)
-        strv_env_set(&env, "TORCHELASTIC_ERROR_FILE", t->error_file);
     return start(c, t, &rank->argv, &env, rank->cwd);
 }
 

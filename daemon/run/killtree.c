@@ -50,10 +50,15 @@ static struct {
     size_t n;
 } noted;
 
+static bool others_too; /* not every child of ours is the job's */
+
 void killtree_new_mark(char *text)
 {
     unsigned char bytes[16] = {0};
+    siginfo_t info;
 
+    others_too =
+        getpid() == 1 || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0; /* no ECHILD */
     if (getentropy(bytes, sizeof(bytes)) < 0) { /* never seen; our pid and time do as well */
         uint64_t parts[2] = {clock_wall_ms(), (uint64_t)getpid()};
 
@@ -201,7 +206,7 @@ static bool is_ours(const struct table *t, const struct proc *p, const struct hu
 
     if (p->pid == getpid() || p->pid == h->spare)
         return false;
-    if (h->everywhere || (p->ppid == getpid() && getpid() == 1))
+    if (h->everywhere || (p->ppid == getpid() && others_too))
         return in_noted_session(p) || carries_mark(p->pid, h->mark);
     if (p->ppid == getpid())
         return true;

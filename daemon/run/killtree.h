@@ -3,9 +3,10 @@
  * killtree - finds and kills all that descends from this process, and from nobody else.
  *
  * As subreaper (or PID 1) every orphan of the job becomes our child, so our descendants are the
- * job's processes. As PID 1 of a container others may arrive too (docker exec): an adopted orphan
- * is taken for the job's only if its environment carries the run's mark, or if it is in a session
- * that was noted. */
+ * job's processes. There may be others: as PID 1 of a container those that docker exec started, and
+ * children that a shell had before it became this process (exec > >(tee log)). Where there are, a
+ * child is taken for the job's only if its environment carries the run's mark, or if it is in a
+ * session that was noted. */
 #ifndef RUN_KILLTREE_H
 #define RUN_KILLTREE_H
 #include <stdbool.h>
@@ -16,7 +17,8 @@
 /* Names the variable that marks this run's processes: SERRIED_RUN=<mark>. */
 #define KILLTREE_MARK "SERRIED_RUN"
 
-/* A mark no other run has, into `text` (33 bytes). */
+/* A mark no other run has, into `text` (33 bytes). Call before the first child is started: children
+ * that are there already are not the job's. */
 void killtree_new_mark(char *text);
 /* `session`, a child that leads its own session, is the job's, and so is all that stays in it. Call
  * before the child is reaped. (keeper_add() does.) */

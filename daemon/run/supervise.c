@@ -40,8 +40,9 @@ static struct {
     uv_timer_t grace, early, limit;
     bool begun; /* there is a job: a stop moves the machine */
     bool stop_asked;
-    bool stopped; /* a stop came before any failure */
-    bool failing; /* the first failure has been seen */
+    bool interrupted; /* by a SIGINT, the first stop or not */
+    bool stopped;     /* a stop came before any failure */
+    bool failing;     /* the first failure has been seen */
     bool early_final;
     bool look; /* something came to its end: all may be clear */
     uint64_t stop_ms;
@@ -191,6 +192,8 @@ static uint64_t stop_deadline(void)
 
 static void report(void)
 {
+    if (!s.refused)
+        begin_remove_files(s.in->plan);
     s.status = account_give(&(struct account){.in = s.in,
                                               .output = s.output,
                                               .crew = &s.crew,
@@ -265,10 +268,8 @@ static void stop_first(const char *name)
 }
 
 /* A second Ctrl-C does not wait. */
-static void stop_again(int number)
+static void stop_again(void)
 {
-    if (number != SIGINT)
-        return;
     if (s.state == JOB_REPORTING)
         wait_for_console(clock_ms());
     post_job(JEV_GRACE);
@@ -278,10 +279,11 @@ static void on_signal(int number)
 {
     if (number != SIGTERM && number != SIGINT)
         crew_signal(&s.crew, number);
-    else if (s.stop_asked)
-        stop_again(number);
-    else
+    else if (!s.stop_asked)
         stop_first(number == SIGINT ? "SIGINT" : "SIGTERM");
+    else if (number == SIGINT && s.interrupted)
+        stop_again();
+    s.interrupted |= number == SIGINT;
 }
 
 static void on_early(uv_timer_t *timer)

@@ -77,3 +77,21 @@ END
     succeeded
     wait_for 5 is_gone "$(cat "$T/daemonised")"
 }
+
+# The shell that became the launcher had children of its own, such as the reader of its output.
+@test "children from before the start are left alone" {
+    entry train.sh <<'END'
+#!/bin/sh
+seq 1 50000
+sleep 1000 &
+END
+    job train.sh
+    mkfifo "$T/before"
+    (cd "$T/cwd" && exec env -i "${container[@]}" sh -c '
+        (exec cat <"$1/before" >"$1/taken") &
+        echo $! >"$1/reader"
+        exec "$2" --base "$3" >"$1/before"' - "$T" "$SERRIED" "$BASE" 2>"$T/err" 3>&- {idle}>&-)
+    wait_for 10 is_gone "$(cat "$T/reader")"
+    is "$(tail -n 1 "$T/taken")" 50000 "the last line that the reader took"
+    [[ -e $BASE/output/success ]]
+}

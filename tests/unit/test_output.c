@@ -105,15 +105,12 @@ static void test_output_makes_its_folders_and_reserves_space(void **state)
 {
     struct output *o = output_new(base, "algo-1");
     auto_free char *log = output_log_path(o, 3, "out");
-    auto_free char *error = output_error_path(o, 3);
     auto_free char *want_log = path_of("output/data/serried/algo-1/logs/3.out");
-    auto_free char *want_error = path_of("output/data/serried/algo-1/errors/3.json");
     auto_free char *reserve = path_of("output/.serried-reserve");
     struct stat st;
 
     (void)state;
     assert_string_equal(log, want_log);
-    assert_string_equal(error, want_error);
     assert_true(is_there("output/data/serried/algo-1/logs"));
     assert_true(is_there("output/data/serried/algo-1/errors"));
     assert_int_equal(stat(reserve, &st), 0);
@@ -215,7 +212,6 @@ static void test_output_goes_on_where_no_folder_can_be_made(void **state)
     o = output_new(base, "algo-1");
     assert_null(output_folder(o));
     assert_null(output_log_path(o, 0, "out"));
-    assert_null(output_error_path(o, 0));
     assert_true(output_failure(o, "text", json) < 0);
     output_free(o);
     o = output_new(base, "algo-1");
