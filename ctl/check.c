@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "ctl/verbs.h"
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
-
-#include <string.h>
+#include "ctl/verbs.h"
 
 static const char *severity(const struct finding *finding)
 {

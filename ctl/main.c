@@ -3,7 +3,10 @@
  * serry - the command-line tool: looks at jobs, and talks to the daemon. */
 #include "config.h"
 
-#include "ctl/verbs.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -11,12 +14,8 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "ctl/verbs.h"
 #include "input/options.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static int run_help(int argc, char **argv);
 

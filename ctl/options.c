@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "ctl/verbs.h"
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "ctl/verbs.h"
 #include "input/options.h"
-
-#include <string.h>
 
 #define DEFS_MAX 8
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "ctl/verbs.h"
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-
-#include <stdio.h>
+#include "ctl/verbs.h"
 
 static void add_json(struct buf *out, const struct inputs *in, const struct redact *redact)
 {

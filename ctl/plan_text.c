@@ -5,16 +5,15 @@
  * All that is no command is a comment. Secrets are masked before a word is quoted. */
 #include "config.h"
 
-#include "ctl/verbs.h"
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/mem.h"
-
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "ctl/verbs.h"
 
 #define BARE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
 /* More ranks than this that differ in their variables only are shown as calls of one function. */

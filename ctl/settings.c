@@ -4,14 +4,13 @@
  * build. */
 #include "config.h"
 
-#include "ctl/verbs.h"
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/mem.h"
-
-#include <string.h>
+#include "ctl/verbs.h"
 
 #define WIDTH 96 /* columns of a comment */
 

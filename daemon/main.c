@@ -3,6 +3,11 @@
  * serried - the daemon: a container's entry point. */
 #include "config.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/files.h"
@@ -11,11 +16,6 @@
 #include "input/inputs.h"
 #include "input/options.h"
 #include "run/daemon.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-#include <uv.h>
 
 extern char **environ;
 

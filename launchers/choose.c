@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "launchers/launcher.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "launchers/launcher.h"
 
 static const struct launcher_ops launcher_mpi = {"mpi", launcher_per_host, NULL};
 static const struct launcher_ops launcher_smddp = {"smddp", launcher_per_host, NULL};

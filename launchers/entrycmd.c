@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "launchers/launcher.h"
-
 #include "base/cleanup.h"
+#include "launchers/launcher.h"
 
 #define REQUIREMENTS "requirements.txt"
 

@@ -3,13 +3,13 @@
 
 #include "launchers/launcher.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/mem.h"
 #include "core/env.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 bool launcher_outside(const struct job *job)
 {

@@ -3,7 +3,7 @@
  * launcher - which way a job's ranks are started: the table, the choice, and the plan.
  *
  * A new launcher is one file and one row. Pure: a job goes in, a plan comes out.
- * Source: docs/contract, CONTRACT.md sections 6 and 12. */
+ * Source: docs/contract.md, sections 6 and 12. */
 #ifndef LAUNCHERS_LAUNCHER_H
 #define LAUNCHERS_LAUNCHER_H
 #include "core/findings.h"

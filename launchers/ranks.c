@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "launchers/launcher.h"
+#include <string.h>
 
 #include "base/cleanup.h"
-
-#include <string.h>
+#include "launchers/launcher.h"
 
 unsigned launcher_one(const struct job *job, const struct settings *settings,
                       struct findings *findings)

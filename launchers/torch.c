@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "launchers/launcher.h"
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "core/env.h"
-
-#include <string.h>
+#include "launchers/launcher.h"
 
 /* torchrun renamed the variable in PyTorch 2.2; before that, the library knows the old name only.
  */

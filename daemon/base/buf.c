@@ -3,12 +3,12 @@
 
 #include "base/buf.h"
 
-#include "base/cleanup.h"
-#include "base/mem.h"
-
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
 
 static bool make_room(struct buf *b, size_t n)
 {

@@ -3,6 +3,10 @@
 
 #include "base/json.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -10,10 +14,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/utf8.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 cJSON *json_read(const char *path, size_t max, struct err *err)
 {

@@ -11,7 +11,7 @@
  *   cannot hold, are let through only where every output spells them again (inside a list or a
  *   nested object of a hyperparameter); in the tree they are C0 80 and ED A0..BF xx.
  * Trees are freed with cJSON_Delete() or auto_json.
- * Source: docs/contract, CONTRACT.md sections 3 and 8. */
+ * Source: docs/contract.md, sections 3 and 8. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 #include <cjson/cJSON.h>

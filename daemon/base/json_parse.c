@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "base/json.h"
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/num.h"
-#include "base/utf8.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/utf8.h"
 
 #define END (-1) /* what peek() says behind the last byte */
 

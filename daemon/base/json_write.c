@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "base/json.h"
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/mem.h"
-#include "base/utf8.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 
 /* Trees are bounded where they are read, and no output is more than six times its tree. */
 #define TEXT_MAX ((size_t)1 << 30)

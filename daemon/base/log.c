@@ -3,6 +3,11 @@
 
 #include "base/log.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -10,11 +15,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MESSAGE_MAX 16384
 /* What JSON makes of a byte has at most six; a little for the rest of the line. */

@@ -3,13 +3,13 @@
 
 #include "base/strv.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
-
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
 
 static void add_owned(struct strv *s, char *text)
 {

@@ -3,10 +3,10 @@
 
 #include "base/utf8.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/unicode_tables.h"
-
-#include <stdlib.h>
 
 #define REPLACEMENT 0xfffd
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/env.h"
 #include "core/job.h"
-
-#include <string.h>
 
 static void add_option(struct strv *out, const char *name)
 {

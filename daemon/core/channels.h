@@ -2,7 +2,7 @@
  *
  * channels - inputdataconfig.json: the names of the channels and where their data lie.
  *
- * What a channel's object holds is passed on unread. Source: docs/contract, CONTRACT.md section 2.
+ * What a channel's object holds is passed on unread. Source: docs/contract.md, section 2.
  */
 #ifndef CORE_CHANNELS_H
 #define CORE_CHANNELS_H

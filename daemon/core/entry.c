@@ -3,14 +3,14 @@
 
 #include "core/entry.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/names.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define PROGRAMS_SHOWN 10
 

@@ -3,7 +3,7 @@
  * entry - where the user's program lies and what kind of program it is.
  *
  * The folder is looked into through a job_lister, so nothing here touches a disk. job_find_entry()
- * of core/job.h lives here. Source: docs/contract, CONTRACT.md sections 9 and 10; field case 05. */
+ * of core/job.h lives here. Source: docs/contract.md, sections 9 and 10; field case 05. */
 #ifndef CORE_ENTRY_H
 #define CORE_ENTRY_H
 #include "core/job.h"

@@ -3,6 +3,8 @@
 
 #include "core/env.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -13,8 +15,6 @@
 #include "core/fit.h"
 #include "core/job.h"
 #include "core/plan.h"
-
-#include <string.h>
 
 #define MASTER_PORT "7777"
 #define TOLD_MAX    20 /* warnings of one kind */

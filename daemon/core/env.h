@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * env - the table of SM_* and the other variables that the user's program gets.
- * Source: docs/contract, CONTRACT.md sections 7 and 8. */
+ * Source: docs/contract.md, sections 7 and 8. */
 #ifndef CORE_ENV_H
 #define CORE_ENV_H
 #include "base/strv.h"

@@ -3,6 +3,9 @@
 
 #include "core/env_rules.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -10,9 +13,6 @@
 #include "core/channels.h"
 #include "core/env.h"
 #include "core/job.h"
-
-#include <stddef.h>
-#include <string.h>
 
 enum form {
     FORM_TEXT,  /* char *; NULL is null */

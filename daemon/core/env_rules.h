@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * env_rules - the table of SM_* variables with one value each, and SM_TRAINING_ENV made of it.
- * Source: docs/contract, CONTRACT.md section 7. */
+ * Source: docs/contract.md, section 7. */
 #ifndef CORE_ENV_RULES_H
 #define CORE_ENV_RULES_H
 #include <cjson/cJSON.h>

@@ -3,15 +3,15 @@
 
 #include "core/evidence.h"
 
+#include <signal.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/rootcause.h"
 #include "core/scan.h"
-
-#include <signal.h>
-#include <string.h>
 
 #define FRESH_MS   5000  /* a last word this long before the stop is a dying rank's */
 #define HINT_MS    2000  /* ... if it is no more than a line */

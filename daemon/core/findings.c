@@ -3,14 +3,14 @@
 
 #include "core/findings.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* `text`, or a copy in its place if it is not UTF-8 (a name was cut, or the environment's). */
 static char *clean(char *text)

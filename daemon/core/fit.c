@@ -3,6 +3,10 @@
 
 #include "core/fit.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/mem.h"
@@ -10,10 +14,6 @@
 #include "core/findings.h"
 #include "core/job.h"
 #include "core/plan.h"
-
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define HYPER         "SM_HP_" /* what the variable of a hyperparameter begins with */
 #define AGGREGATE_MIN 1024     /* bytes that are worth the trouble */

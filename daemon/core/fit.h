@@ -4,7 +4,7 @@
  *
  * A variable that is too long by itself becomes a file of the plan; NAME_FILE names the file. So
  * do, when all together are too much, the longest of those that repeat others, then the longest
- * SM_HP_* ones, as many as it takes. Source: field case 04, CONTRACT.md W21. */
+ * SM_HP_* ones, as many as it takes. Source: field case 04, docs/contract.md W21. */
 #ifndef CORE_FIT_H
 #define CORE_FIT_H
 #include <stddef.h>

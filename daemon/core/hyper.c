@@ -3,6 +3,10 @@
 
 #include "core/hyper.h"
 
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -10,10 +14,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "core/job.h"
-
-#include <errno.h>
-#include <string.h>
-#include <strings.h>
 
 #define FILE_NAME      "hyperparameters.json"
 #define PER_HOST_KEY   "sagemaker_mpi_num_of_processes_per_host"

@@ -3,7 +3,7 @@
  * hyper - hyperparameters.json: decodes each value and tells the three kinds apart.
  *
  * Keys named serried_* are our own settings (input/settings) and leave no trace here.
- * Source: docs/contract, CONTRACT.md sections 3 and 4; field cases 01 and 02. */
+ * Source: docs/contract.md, sections 3 and 4; field cases 01 and 02. */
 #ifndef CORE_HYPER_H
 #define CORE_HYPER_H
 #include <cjson/cJSON.h>

@@ -3,6 +3,10 @@
 
 #include "core/job.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/mem.h"
@@ -10,10 +14,6 @@
 #include "core/channels.h"
 #include "core/hyper.h"
 #include "core/resources.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
     const char *prefix; /* of SAGEMAKER_TRAINING_MODULE */

@@ -3,7 +3,7 @@
  * job - everything known before a decision: configuration files, environment, facts.
  *
  * Made once by job_new() and const from then on. Paths are absolute, without a slash at the end.
- * Source: docs/contract, CONTRACT.md sections 1 to 8 and 10. */
+ * Source: docs/contract.md, sections 1 to 8 and 10. */
 #ifndef CORE_JOB_H
 #define CORE_JOB_H
 #include "base/json.h"

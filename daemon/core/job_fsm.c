@@ -3,9 +3,9 @@
 
 #include "core/job_fsm.h"
 
-#include "base/cleanup.h"
-
 #include <stddef.h>
+
+#include "base/cleanup.h"
 
 static const struct {
     enum job_state in;

@@ -3,9 +3,9 @@
 
 #include "core/lines.h"
 
-#include "base/utf8.h"
-
 #include <string.h>
+
+#include "base/utf8.h"
 
 #define CHARACTER_MAX 4 /* bytes */
 

@@ -3,13 +3,13 @@
 
 #include "core/logform.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *stream_name(const struct logform_who *who)
 {

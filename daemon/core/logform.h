@@ -2,7 +2,7 @@
  *
  * logform - how a rank's line looks on the console: its prefix, or the JSON object it becomes.
  *
- * Pure. Source: DESIGN.md section 5, Logs; settings log.prefix, log.format, log.ranks. */
+ * Pure. Source: docs/contract.md, section 14; settings log.prefix, log.format, log.ranks. */
 #ifndef CORE_LOGFORM_H
 #define CORE_LOGFORM_H
 #include <stdbool.h>

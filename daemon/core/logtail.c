@@ -3,10 +3,10 @@
 
 #include "core/logtail.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 #define WORD     LOGTAIL_TRACEBACK
 #define WORD_LEN (sizeof(WORD) - 1)

@@ -3,12 +3,12 @@
 
 #include "core/outcome.h"
 
-#include "base/cleanup.h"
-#include "base/mem.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
 
 #define STATUS_NO_START 127 /* as a shell says it */
 #define STATUS_OVERDUE  1   /* however it ended then */

@@ -3,9 +3,9 @@
 
 #include "core/plan.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
+
+#include "base/mem.h"
 
 static const char *const role_names[] = {
     [ROLE_ALONE] = "alone",

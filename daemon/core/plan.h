@@ -3,7 +3,7 @@
  * plan - all that will run on this host, as data: steps, ranks, environment.
  *
  * Made by launchers/launcher from a job; const from then on. plan_json() is the format of
- * `serry plan --json` (DESIGN.md section 6, docs: serry-plan(5)). Owner: plan_free(). */
+ * `serry plan --json` (serry-plan(5)). Owner: plan_free(). */
 #ifndef CORE_PLAN_H
 #define CORE_PLAN_H
 #include "base/json.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "core/plan.h"
-
-#include <stdlib.h>
 
 void plan_add_file(struct plan *plan, const char *path, const char *text)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/plan.h"
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/plan.h"
 #include "core/redact.h"
-
-#include <string.h>
 
 #define PLAN_VERSION 1
 

@@ -3,6 +3,9 @@
 
 #include "core/redact.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -10,9 +13,6 @@
 #include "base/utf8.h"
 #include "core/job.h"
 #include "core/redact_parts.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define SECRET_MIN 4 /* bytes of a text that is masked wherever it stands */
 #define PLAIN_MIN  6 /* the same of a number or a word, which would take too much with it */

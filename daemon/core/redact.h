@@ -5,7 +5,7 @@
  * A set of secret texts is collected from the job (redact_learn) and then taken out of any text.
  * Values shorter than 4 bytes are masked only where their name stands, and so are numbers below 6
  * digits and, under names such as sort_key, words below 6 letters.
- * Source: docs/contract, CONTRACT.md, W23. */
+ * Source: docs/contract, docs/contract.md, W23. */
 #ifndef CORE_REDACT_H
 #define CORE_REDACT_H
 #include "base/strv.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/redact_parts.h"
-
-#include "base/cleanup.h"
-#include "base/num.h"
-#include "core/redact.h"
-
 #include <ctype.h>
 #include <float.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "core/redact.h"
+#include "core/redact_parts.h"
 
 #define WORD_SIZE 24
 

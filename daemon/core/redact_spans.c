@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/redact_parts.h"
-
-#include "base/cleanup.h"
-#include "base/mem.h"
-
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "core/redact_parts.h"
 
 #define BEARER_MIN      8     /* bytes behind the word Bearer; a sentence has shorter words there */
 #define NAME_LENGTH_MAX 128   /* bytes of a name that is looked for in text */

@@ -3,16 +3,16 @@
 
 #include "core/report.h"
 
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/evidence.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FIRST_MAX      600   /* bytes of the first line in the head */
 #define MESSAGE_MAX    640   /* of the error line */

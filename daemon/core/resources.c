@@ -3,12 +3,12 @@
 
 #include "core/resources.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "core/job.h"
-
-#include <ctype.h>
-#include <string.h>
 
 #define FILE_NAME "resourceconfig.json"
 #define HOST_MAX  253 /* bytes of a host name (RFC 1035) */

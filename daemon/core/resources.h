@@ -3,7 +3,7 @@
  * resources - resourceconfig.json: hosts, groups, interface, and who takes part in the
  * distribution.
  *
- * Source: docs/contract, CONTRACT.md sections 2 and 6. */
+ * Source: docs/contract.md, sections 2 and 6. */
 #ifndef CORE_RESOURCES_H
 #define CORE_RESOURCES_H
 #include <cjson/cJSON.h>

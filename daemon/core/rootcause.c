@@ -3,11 +3,11 @@
 
 #include "core/rootcause.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
-
-#include <string.h>
 
 #define TITLE     "Root Cause (first observed failure):"
 #define VALUE_MAX 400

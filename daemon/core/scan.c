@@ -3,10 +3,10 @@
 
 #include "core/scan.h"
 
-#include "base/cleanup.h"
-
 #include <string.h>
 #include <strings.h>
+
+#include "base/cleanup.h"
 
 #define HEADER "Traceback (most recent call last):"
 #define GROUP  "+ Exception Group " /* before HEADER: the block's lines have "| " in front */

@@ -3,18 +3,18 @@
 
 #include "core/settings.h"
 
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
-
-#include <assert.h>
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define KIB       1024L
 #define MIB       (1024L * KIB)

@@ -3,15 +3,15 @@
 
 #include "core/verdict.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/mem.h"
-#include "core/evidence.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "core/evidence.h"
 
 #define STATUS_STOPPED 143
 

@@ -3,12 +3,6 @@
 
 #include "input/facts.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/files.h"
-#include "base/json.h"
-#include "base/mem.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <net/if.h>
@@ -16,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/mem.h"
 
 #define FILE_MAX     ((size_t)1 << 20)
 #define ENTRIES_MAX  20000      /* of a folder that is looked through */

@@ -3,6 +3,9 @@
 
 #include "input/inputs.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -10,9 +13,6 @@
 #include "input/settings.h"
 #include "input/tree.h"
 #include "launchers/launcher.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *instance_type(const struct tree *tree)
 {

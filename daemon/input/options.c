@@ -3,14 +3,14 @@
 
 #include "input/options.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define HELP_COLUMN 20
 

@@ -3,15 +3,6 @@
 
 #include "input/output.h"
 
-#include "base/cleanup.h"
-#include "base/files.h"
-#include "base/json.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/strv.h"
-#include "base/utf8.h"
-#include "core/report.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +11,15 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/utf8.h"
+#include "core/report.h"
 
 #define EARLIER_MAX 999 /* earlier runs kept */
 #define NAMES_MAX   10000

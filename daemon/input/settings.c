@@ -3,17 +3,17 @@
 
 #include "input/settings.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define STANDARD_FILE SYSCONFDIR "/serried/serried.json"
 #define FILE_MAX      ((size_t)1 << 20)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * settings - gathers our options from where they can stand: the file, the environment, the
- * hyperparameters named serried_*, --set. Later wins. Source: DESIGN.md section 5, Settings. */
+ * hyperparameters named serried_*, --set. Later wins. Source: serried.json(5). */
 #ifndef INPUT_SETTINGS_H
 #define INPUT_SETTINGS_H
 #include "core/findings.h"

@@ -3,15 +3,15 @@
 
 #include "input/tree.h"
 
-#include "base/cleanup.h"
-#include "base/files.h"
-#include "base/mem.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/files.h"
+#include "base/mem.h"
 
 #define NAMES_MAX 10000 /* names of the code folder that are looked at */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tree - reads <base>/input/config. Source: docs/contract, CONTRACT.md sections 1 and 2. */
+ * tree - reads <base>/input/config. Source: docs/contract.md, sections 1 and 2. */
 #ifndef INPUT_TREE_H
 #define INPUT_TREE_H
 #include "core/job.h"

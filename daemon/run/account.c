@@ -3,6 +3,9 @@
 
 #include "run/account.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -12,9 +15,6 @@
 #include "input/output.h"
 #include "run/crew.h"
 #include "run/memory.h"
-
-#include <errno.h>
-#include <string.h>
 
 static int write_failure(const struct account *a, const struct verdict *v,
                          const struct verdict_input *in, const cJSON *json)

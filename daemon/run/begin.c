@@ -3,17 +3,17 @@
 
 #include "run/begin.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "input/inputs.h"
 #include "run/network.h"
-
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define RESOLVE_LIMIT_MS 1000 /* for the host's own name; 127.0.0.1 serves as well */
 

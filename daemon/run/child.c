@@ -3,11 +3,6 @@
 
 #include "run/child.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/files.h"
-#include "base/mem.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +15,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/files.h"
+#include "base/mem.h"
 
 /* Where the child has the pipe that a failure goes through; all above it is closed. */
 #define REPORT_FD 3

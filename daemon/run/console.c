@@ -3,9 +3,6 @@
 
 #include "run/console.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +14,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
 
 #define PART     ((size_t)64 << 10) /* bytes that are written without waiting for more */
 #define KEEP_CAP ((size_t)1 << 20)  /* a larger buffer is freed when it is empty */

@@ -3,6 +3,10 @@
 
 #include "run/crew.h"
 
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -11,10 +15,6 @@
 #include "input/output.h"
 #include "run/keeper.h"
 #include "run/killtree.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct plan_rank *rank_of(const struct crew *c, size_t i)
 {

@@ -3,6 +3,12 @@
 
 #include "run/daemon.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,12 +23,6 @@
 #include "run/reaper.h"
 #include "run/signals.h"
 #include "run/supervise.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MARK_SIZE 33
 

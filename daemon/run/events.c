@@ -3,9 +3,9 @@
 
 #include "run/events.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
+
+#include "base/mem.h"
 
 static struct {
     uv_prepare_t drain;

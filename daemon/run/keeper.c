@@ -3,10 +3,6 @@
 
 #include "run/keeper.h"
 
-#include "base/cleanup.h"
-#include "base/mem.h"
-#include "run/killtree.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +10,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "run/killtree.h"
 
 #define KEEPER_FD       3
 #define KEEPER_LIMIT_MS 4000 /* for all to be dead, from the daemon's death on */

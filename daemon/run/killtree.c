@@ -3,10 +3,6 @@
 
 #include "run/killtree.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/mem.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +14,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/mem.h"
 
 /* Looks before the kill, until one shows nobody new: two are the rule, more while someone forks. */
 #define LOOKS_MAX 16
@@ -50,15 +50,14 @@ static struct {
     size_t n;
 } noted;
 
-static bool others_too; /* not every child of ours is the job's */
+static bool has_others; /* children that were there before the job */
 
 void killtree_new_mark(char *text)
 {
     unsigned char bytes[16] = {0};
     siginfo_t info;
 
-    others_too =
-        getpid() == 1 || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0; /* no ECHILD */
+    has_others = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0; /* no ECHILD */
     if (getentropy(bytes, sizeof(bytes)) < 0) { /* never seen; our pid and time do as well */
         uint64_t parts[2] = {clock_wall_ms(), (uint64_t)getpid()};
 
@@ -206,7 +205,7 @@ static bool is_ours(const struct table *t, const struct proc *p, const struct hu
 
     if (p->pid == getpid() || p->pid == h->spare)
         return false;
-    if (h->everywhere || (p->ppid == getpid() && others_too))
+    if (h->everywhere || (p->ppid == getpid() && (getpid() == 1 || has_others)))
         return in_noted_session(p) || carries_mark(p->pid, h->mark);
     if (p->ppid == getpid())
         return true;

@@ -3,10 +3,6 @@
 
 #include "run/logfile.h"
 
-#include "base/cleanup.h"
-#include "base/files.h"
-#include "base/mem.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/files.h"
+#include "base/mem.h"
 
 struct logfile {
     int fd;

@@ -3,6 +3,12 @@
 
 #include "run/logmux.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,12 +20,6 @@
 #include "run/console.h"
 #include "run/logfile.h"
 #include "run/outputs.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define CHUNK        ((size_t)64 << 10) /* bytes of one read */
 #define TAIL_ERR     ((size_t)32 << 10)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * logmux - the output of all ranks: whole lines to the console, the original bytes to files, the
- * last words kept. Source: DESIGN.md section 5, Logs; field cases 19 to 25.
+ * last words kept. Source: docs/contract.md, section 14; field cases 19 to 25.
  *
  * One read buffer serves all streams. A stream that a full console holds up is not read, which
  * slows its rank and nothing else. Costs nothing for each line but finding its end and copying it.

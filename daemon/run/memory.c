@@ -3,16 +3,16 @@
 
 #include "run/memory.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/num.h"
-
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FILE_MAX_BYTES ((size_t)64 << 10)
 #define V1_NO_LIMIT    (1LL << 60) /* v1 writes "none" as a number near 2^63 */

@@ -3,8 +3,6 @@
 
 #include "run/network.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -12,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 static struct {
     uv_getaddrinfo_t request; /* outlives a deadline that passed */

@@ -3,14 +3,14 @@
 
 #include "run/outputs.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "run/console.h"
-
-#include <stdlib.h>
-#include <sys/stat.h>
 
 struct outputs {
     struct console *consoles[2]; /* the second is NULL where both are the same thing */

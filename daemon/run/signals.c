@@ -3,11 +3,11 @@
 
 #include "run/signals.h"
 
-#include "base/cleanup.h"
-#include "run/events.h"
-
 #include <signal.h>
 #include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "run/events.h"
 
 static const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
 static uv_signal_t handles[LENGTH(watched)];

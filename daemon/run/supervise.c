@@ -3,6 +3,9 @@
 
 #include "run/supervise.h"
 
+#include <signal.h>
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,9 +22,6 @@
 #include "run/memory.h"
 #include "run/reaper.h"
 #include "run/task.h"
-
-#include <signal.h>
-#include <stdlib.h>
 
 #define KILL_LIMIT_MS  5000 /* from SIGKILL to giving up on a process stuck in the kernel */
 #define CLEAR_LIMIT_MS 3000 /* for strays to die and streams to end */

@@ -3,7 +3,7 @@
  * supervise - runs the job through core/job_fsm: starts it, minds it, ends it, has it told.
  *
  * Gets events, steps the machines, carries out their answers. Its state is the process's own: one
- * job. Source: DESIGN.md section 5, Stop; field cases 26 to 33. */
+ * job. Source: serried(8); field cases 26 to 33. */
 #ifndef RUN_SUPERVISE_H
 #define RUN_SUPERVISE_H
 #include <sys/types.h>

@@ -3,6 +3,13 @@
 
 #include "run/task.h"
 
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,13 +20,6 @@
 #include "base/mem.h"
 #include "run/child.h"
 #include "run/events.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define PIPE_BYTES     (1 << 18)
 #define ERROR_FILE_MAX ((size_t)1 << 20)

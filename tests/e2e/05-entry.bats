@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Field case 05: the entry point word, and nothing to run. Also the kinds of entry (CONTRACT.md 10).
+# Field case 05: the entry point word, and nothing to run. Also the kinds of entry (docs/contract.md 10).
 load lib
 
 mark_start() {

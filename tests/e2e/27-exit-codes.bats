@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Field case 27: exit codes, signals, memory. Also DESIGN.md, Exit status.
+# Field case 27: exit codes, signals, memory. Also docs/exit-status.md.
 load lib
 
 # ends_by COMMAND: a single rank

@@ -87,7 +87,7 @@ END
     done
 }
 
-# what only the run itself can know, see DESIGN.md: the plan resolves nothing
+# what only the run itself can know: the plan resolves nothing
 unsettled() {
     grep -vE '^(SERRIED_RUN|MASTER_ADDR|TORCHELASTIC_RUN_ID)='
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Settings: file, then environment, then hyperparameter, then --set; later wins (DESIGN.md 5).
+# Settings: file, then environment, then hyperparameter, then --set; later wins.
 load lib
 
 # port_seen: what torch.port came to

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# torch.launcher = exec: the image's own torchrun starts the ranks (CONTRACT.md 12.4).
+# torch.launcher = exec: the image's own torchrun starts the ranks (docs/contract.md 12.4).
 load lib
 
 torchrun_prints() {
