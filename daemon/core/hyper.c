@@ -324,6 +324,9 @@ void hyper_read(struct job *job, const cJSON *file, struct findings *findings)
     read_code(job, reserved, findings);
     read_log_level(job, reserved, findings);
     read_region(job, reserved, findings);
+    if (json_truth(json_get(reserved, "sagemaker_s3_output")))
+        findings_warn(findings, "sagemaker_s3_output: no effect, this version does not upload "
+                                "intermediate output");
     job->job_name = text_or_empty(reserved, "sagemaker_job_name", findings);
     read_wants(job, findings);
     read_per_host(job, findings);

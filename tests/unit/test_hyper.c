@@ -65,6 +65,16 @@ static void test_settings_of_our_own_leave_no_trace(void **state)
     assert_int_equal(made.plan->user_args.n, 0);
 }
 
+static void test_an_upload_that_will_not_happen_is_warned_about(void **state)
+{
+    (void)state;
+    given.hyper = "{\"sagemaker_s3_output\": \"\\\"s3://bucket/key\\\"\"}";
+    job_make();
+    assert_string_equal(job_error(), "");
+    assert_int_equal(made.findings.n, 1);
+    assert_non_null(strstr(made.findings.v[0].text, "sagemaker_s3_output: no effect"));
+}
+
 static void test_a_misspelt_framework_key_names_the_nearest_known_one(void **state)
 {
     (void)state;
@@ -238,6 +248,7 @@ int main(void)
         job_test(test_one_level_of_quotes_is_decoded_and_text_stays_text),
         job_test(test_three_kinds_are_told_apart_by_name),
         job_test(test_settings_of_our_own_leave_no_trace),
+        job_test(test_an_upload_that_will_not_happen_is_warned_about),
         job_test(test_a_misspelt_framework_key_names_the_nearest_known_one),
         job_test(test_absurd_process_counts_are_refused_with_key_and_value),
         job_test(test_process_count_may_be_a_number_in_quotes_or_absent),
