@@ -101,7 +101,7 @@ ValueError: bad shard
 cleanup done"
     ends_late "$traceback
 ValueError: bad shard
-wandb: 
+wandb:
 wandb: Find logs at: ./wandb/x"
     ends_late "$traceback
 ValueError: bad shard

@@ -55,7 +55,7 @@ Traceback (most recent call last):
 ValueError: bad shard
 Traceback (most recent call last):
   File "/usr/bin/torchrun", line 33, in <module>
-torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 ============================================================
 train.py FAILED
 ------------------------------------------------------------

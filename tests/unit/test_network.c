@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* Somebody else's socket; *port 0: any. It listens if `listening`. */
 static int take_port(int family, unsigned *port, bool listening)
@@ -37,8 +38,8 @@ static int take_port(int family, unsigned *port, bool listening)
 static unsigned free_port(void)
 {
     unsigned port = 0;
-    auto_fd int fd = take_port(AF_INET, &port, false);
 
+    (void)close(take_port(AF_INET, &port, false));
     return port;
 }
 
