@@ -79,22 +79,23 @@ void launcher_rank_env(const struct job *job, const struct settings *settings,
                        const struct plan *plan, struct plan_rank *rank)
 {
     const struct plan_host *self = launcher_self(plan);
+    const unsigned port = launcher_port(job, settings);
     const struct {
         const char *name;
         size_t value;
         bool torch_only; /* other programs would take themselves for torchrun's */
     } numbers[] = {
-        {"RANK",             rank->rank,                   false    },
-        {"LOCAL_RANK",       rank->local_rank,             false    },
-        {"WORLD_SIZE",       plan->world,                  false    },
-        {"LOCAL_WORLD_SIZE", self->ranks,                  false    },
-        {"GROUP_RANK",       (size_t)(self - plan->hosts), false    },
-        {"GROUP_WORLD_SIZE", plan->n_hosts,                false    },
-        {"MASTER_PORT",      launcher_port(job,            settings), false},
-        {"ROLE_RANK",                  rank->rank,                                    true                 },
-        {"ROLE_WORLD_SIZE",                  plan->world,                              true},
-        {"TORCHELASTIC_RESTART_COUNT",                  0,                   true                },
-        {"TORCHELASTIC_MAX_RESTARTS",                  0,                    true},
+        {"RANK",                       rank->rank,                   false},
+        {"LOCAL_RANK",                 rank->local_rank,             false},
+        {"WORLD_SIZE",                 plan->world,                  false},
+        {"LOCAL_WORLD_SIZE",           self->ranks,                  false},
+        {"GROUP_RANK",                 (size_t)(self - plan->hosts), false},
+        {"GROUP_WORLD_SIZE",           plan->n_hosts,                false},
+        {"MASTER_PORT",                port,                         false},
+        {"ROLE_RANK",                  rank->rank,                   true },
+        {"ROLE_WORLD_SIZE",            plan->world,                  true },
+        {"TORCHELASTIC_RESTART_COUNT", 0,                            true },
+        {"TORCHELASTIC_MAX_RESTARTS",  0,                            true },
     };
     bool torch = strcmp(plan->launcher, launcher_torch.name) == 0;
 

@@ -51,6 +51,8 @@ void inputs_read(const struct inputs_options *options, struct inputs *in)
 
 void inputs_plan(const struct inputs_options *options, struct inputs *in)
 {
+    if (!in->facts.master_port) /* the daemon has asked which one is free, a plan has not */
+        in->facts.master_port = (unsigned)in->settings.master_port;
     in->job = job_new(&in->tree, &options->container, &in->facts, options->as_host, &in->findings);
     job_find_entry(in->job, tree_list, &in->findings);
     in->redact = redact_new();

@@ -102,6 +102,14 @@ unsettled() {
     is "$(jq -r '.environment.SM_CURRENT_HOST' "$T/out")" algo-2
 }
 
+@test "one port in all of the plan" {
+    resources '{"current_host": "algo-1", "hosts": ["algo-1"], "network_interface_name": "lo"}'
+    good_job
+    serry plan --json --set torch.port=2345
+    is "$(jq -r '.environment.MASTER_PORT' "$T/out")" 2345
+    is "$(jq -r '.ranks[].env.MASTER_PORT' "$T/out" | sort -u)" 2345
+}
+
 @test "check lists every finding with file and place" {
     good_job
     config resourceconfig '{"current_host": "algo-1"}'
