@@ -161,6 +161,15 @@ int folder_list(const char *path, size_t max, struct strv *names)
     return 0;
 }
 
+char *path_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return mem_dup(".");
+    return slash > path ? mem_dup_n(path, (size_t)(slash - path)) : mem_dup("/");
+}
+
 char *path_join(const char *dir, const char *name)
 {
     size_t n = strlen(dir);

@@ -56,14 +56,6 @@ char *entry_module_name(const char *program)
     return name;
 }
 
-/* What stands before the last slash of an absolute path, to free(). */
-static char *parent_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash > path ? mem_dup_n(path, (size_t)(slash - path)) : mem_dup("/");
-}
-
 static const char *last_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -73,7 +65,7 @@ static const char *last_of(const char *path)
 
 static bool is_there(const char *path, job_lister list)
 {
-    auto_free char *parent = parent_of(path);
+    auto_free char *parent = path_parent(path);
     auto_strv struct strv names = {0};
 
     return !list(parent, &names) && strv_has(&names, last_of(path));
@@ -239,7 +231,7 @@ static void check_program(const struct job *job, job_lister list, struct finding
     const char *root = job->code_fetch ? job->submit_dir : job->code_dir;
     auto_free char *path =
         job->program[0] == '/' ? mem_dup(job->program) : path_join(root, job->program);
-    auto_free char *folder = parent_of(path);
+    auto_free char *folder = path_parent(path);
     auto_strv struct strv names = {0};
     auto_strv struct strv inside = {0};
     int rc = list(path, &inside);

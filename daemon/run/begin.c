@@ -106,9 +106,8 @@ void begin_say_start(const struct inputs *in)
 
 static int write_file(const struct plan_file *file)
 {
-    const char *slash = strrchr(file->path, '/');
-    auto_free char *folder = mem_dup_n(file->path, slash ? (size_t)(slash - file->path) : 0);
-    int rc = *folder ? folder_make(folder) : 0;
+    auto_free char *folder = path_parent(file->path);
+    int rc = folder_make(folder);
 
     return rc ? rc : file_write_private(file->path, file->text, strlen(file->text));
 }
@@ -139,9 +138,7 @@ void begin_make_files(const struct plan *plan)
 void begin_remove_files(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->n_files; i++) {
-        char *slash = strrchr(plan->files[i].path, '/');
-        auto_free char *folder =
-            mem_dup_n(plan->files[i].path, (size_t)(slash - plan->files[i].path));
+        auto_free char *folder = path_parent(plan->files[i].path);
 
         (void)unlink(plan->files[i].path);
         (void)rmdir(folder);

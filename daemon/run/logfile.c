@@ -26,18 +26,11 @@ struct logfile {
     bool round;
 };
 
-static int make_folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    auto_free char *folder = mem_dup_n(path, slash ? (size_t)(slash - path) : 0);
-
-    return *folder ? folder_make(folder) : 0;
-}
-
 struct logfile *logfile_open(const char *path, size_t max, int *code)
 {
     struct logfile *f;
-    int rc = make_folder_of(path);
+    auto_free char *folder = path_parent(path);
+    int rc = folder_make(folder);
     int fd = -1;
 
     if (!rc) {

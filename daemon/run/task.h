@@ -3,7 +3,7 @@
  * task - one process under supervision, a rank or a step: its state, streams and outcome.
  *
  * Carries out what core/rank_fsm answers. Events come in through task_event(); what happens to the
- * task is told through its `tell` callback. The daemon owns it: task_free() after the loop's end.
+ * task is told through its `tell` callback. The daemon owns it: task_done() after the loop's end.
  */
 #ifndef RUN_TASK_H
 #define RUN_TASK_H

@@ -226,9 +226,27 @@ static void test_which_finds_the_first_executable_file(void **state)
     assert_null(path_which("bin", folder)); /* a folder is no program */
 }
 
+static void test_path_parent_is_the_folder_that_a_path_is_in(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"/a/b", "/a"},
+        {"/b",   "/" },
+        {"a/b",  "a" },
+        {"b",    "." },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        auto_free char *parent = path_parent(pairs[i][0]);
+
+        assert_string_equal(parent, pairs[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_path_parent_is_the_folder_that_a_path_is_in),
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_longer_than_the_bound_is_refused_with_the_path),
         cmocka_unit_test(test_a_file_of_many_pieces_is_read_whole),
