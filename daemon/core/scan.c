@@ -396,13 +396,16 @@ void scan_begun(const char *tail, size_t n, size_t all, struct scan *out)
         line.n = end - at;
         take_line(&w, &line);
     }
-    if (w.in_block && !w.headless) /* it died, or we told it to, while it wrote */
+    if (w.in_block && !w.headless) { /* it died, or we told it to, while it wrote */
         end_block(&w, &w.seen);
+        out->cut = true;
+    }
     if (!out->traceback && !out->fatal) {
         out->error_from = out->line_from;
         out->error_to = out->line_to;
         out->to = out->from = out->error_from;
     }
+    out->cut |= out->traceback && out->error_to == all;
     out->consequence =
         scan_is_consequence(tail + out->error_from, out->error_to - out->error_from) ||
         (out->last && scan_is_consequence(tail + out->error_to, out->to - out->error_to));

@@ -23,6 +23,7 @@ struct scan {
     bool last;                   /* nothing follows the block but blank lines, more of its message
                                     and what a dying program says */
     unsigned after;              /* other lines behind it: its message goes on, or the program */
+    bool cut;         /* the tail ends within the block: the final line is missing, or half a one */
     bool consequence; /* the error is of the kind that a peer's death causes: connection reset or
                          refused, broken pipe, collective time-out, NCCL remote error ... */
 };

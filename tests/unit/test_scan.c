@@ -167,6 +167,19 @@ static void test_scan_reads_on_only_to_the_end_of_a_block(void **state)
     assert_range(text, s.line_from, s.line_to, "epoch 1");
 }
 
+static void test_scan_knows_a_block_that_was_cut(void **state)
+{
+    (void)state;
+    assert_true(scan(TB).cut);
+    assert_true(scan(TB FRAME).cut);
+    assert_true(scan(BAD TB FRAME).cut);
+    assert_true(scan(TB FRAME "ValueError: bad sh").cut);
+    assert_false(scan(BAD).cut);
+    assert_false(scan(TB FRAME "ValueError: bad shard\r\n").cut);
+    assert_false(scan(BAD "bye").cut);
+    assert_false(scan("epoch 1").cut);
+}
+
 static void test_scan_is_not_misled_by_a_dying_interpreter(void **state)
 {
     (void)state;
@@ -318,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_scan_reads_a_block_whose_header_was_cut_off),
         cmocka_unit_test(test_scan_takes_a_block_that_was_not_finished),
         cmocka_unit_test(test_scan_reads_on_only_to_the_end_of_a_block),
+        cmocka_unit_test(test_scan_knows_a_block_that_was_cut),
         cmocka_unit_test(test_scan_is_not_misled_by_a_dying_interpreter),
         cmocka_unit_test(test_scan_knows_blocks_of_native_code),
         cmocka_unit_test(test_scan_takes_the_last_line_where_nothing_is_known),
