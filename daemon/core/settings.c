@@ -46,6 +46,11 @@ static bool is_absolute(const char *value)
     return value[0] == '/';
 }
 
+static bool is_path_or_empty(const char *value)
+{
+    return !value[0] || is_absolute(value);
+}
+
 static bool is_prefix(const char *value)
 {
     static const char *const fields[] = {"{host}", "{rank}", "{local_rank}", "{stream}"};
@@ -175,6 +180,20 @@ static const struct setting {
          "How often a second the console shows a progress bar that draws over itself."),
     TEXT("cgroup.root", cgroup_root, "/sys/fs/cgroup", is_absolute, "an absolute path",
          "Where the control groups are mounted, for the proof of a lack of memory."),
+    TEXT("peer.key_file", peer_key_file, "", is_path_or_empty, "an absolute path, or empty",
+         "The key that the hosts of a job share, as serry keygen makes it; empty: SERRIED_JOB_KEY, "
+         "else one derived from the job, which is no secret."),
+    CHOICE("peer.key", peer_key, "any", "any, required",
+           "Whether a job of several hosts runs without a key of its own (any) or is refused "
+           "(required)."),
+    INTEGER("peer.port", peer_port, "7770", 1, 65535, "1 to 65535",
+            "The TCP port on which the daemons of a job's hosts meet."),
+    REAL("peer.meet_limit_s", peer_meet_limit_s, "900", 1, DAY_S, "1 to 86400 seconds",
+         "How long all hosts of the job are waited for, in total."),
+    REAL("peer.heartbeat_s", peer_heartbeat_s, "1", 0.1, 600, "0.1 to 600 seconds",
+         "How often the hosts of a job show each other that they are alive."),
+    REAL("peer.silence_s", peer_silence_s, "10", 0.5, 3600, "0.5 to 3600 seconds",
+         "How long a host may be silent before it is lost; it ends the job."),
 };
 
 static bool is_choice(const struct setting *row, const char *value)

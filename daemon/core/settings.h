@@ -34,6 +34,12 @@ struct settings {
     long log_file_max;         /* bytes of a stream's file; 0 writes no files */
     double log_progress_per_s; /* updates of a progress bar a second and stream */
     char *cgroup_root;
+    char *peer_key_file; /* "": none */
+    char *peer_key;      /* "any" or "required" */
+    long peer_port;      /* 1 to 65535 */
+    double peer_meet_limit_s;
+    double peer_heartbeat_s;
+    double peer_silence_s;
 };
 
 /* All at their defaults. */
