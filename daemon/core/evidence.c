@@ -35,11 +35,15 @@ struct words {
 /* Were it and its failure behind a stop of ours? */
 bool evidence_was_told(const struct outcome *o)
 {
+    if (o->witness)
+        return o->witness->told;
     return o->told_ms && (!o->ended || o->told_ms <= o->end_ms);
 }
 
 bool evidence_is_our_signal(const struct outcome *o)
 {
+    if (o->witness)
+        return o->witness->our_signal;
     return evidence_was_told(o) &&
            (o->signal == SIGTERM || o->signal == SIGINT || (o->signal == SIGKILL && o->killed_ms));
 }
@@ -135,7 +139,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return b && (!a || b < a) ? b : a;
 }
 
-struct evidence evidence_of(const struct outcome *o)
+static struct evidence weigh(const struct outcome *o)
 {
     struct words w = words_of(o);
     bool told = evidence_was_told(o);
@@ -157,7 +161,18 @@ struct evidence evidence_of(const struct outcome *o)
         e.weight = EVIDENCE_CONSEQUENCE;
     else
         e.weight = told && o->told_ms - e.when > FRESH_MS ? EVIDENCE_STALE : EVIDENCE_CAUSE;
+    if (e.weight == EVIDENCE_CAUSE && error && w.scan.cut && evidence_is_our_signal(o))
+        e.weight = EVIDENCE_STALE; /* our signal cut it: what it was going to say is not known */
     return e;
+}
+
+struct evidence evidence_of(const struct outcome *o)
+{
+    if (o->lost)
+        return (struct evidence){EVIDENCE_CAUSE, o->end_ms};
+    if (o->witness)
+        return (struct evidence){(enum evidence_weight)o->witness->weight, o->witness->when};
+    return weigh(o);
 }
 
 /* Valid UTF-8 without NULs, and without the rank prefixes that PyTorch adds. */
@@ -230,6 +245,10 @@ char *evidence_message(const struct outcome *o)
     auto_free char *root = NULL;
     auto_free char *line = NULL;
 
+    if (o->lost)
+        return mem_dup("");
+    if (o->witness)
+        return mem_dup(o->witness->message);
     if (o->spawn_error)
         return evidence_one_line(o->spawn_error, strlen(o->spawn_error));
     if (o->overdue_s || (evidence_is_our_signal(o) && !block))
@@ -260,6 +279,8 @@ char *evidence_detail(const struct outcome *o)
     auto_buf struct buf out = {0};
     size_t n;
 
+    if (o->witness)
+        return mem_dup(o->witness->detail);
     if (root) { /* the rank's own words are before torchrun's */
         add_clean(&out, w.source, w.source_len);
     } else if (shows_block(o, &w)) {

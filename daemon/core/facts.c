@@ -11,6 +11,7 @@ void facts_done(struct facts *f)
     free(f->python);
     free(f->gethostname_library);
     free(f->bucket_region);
+    free(f->host_ranks);
     strv_done(&f->python_path);
     strv_done(&f->interfaces);
     *f = (struct facts){0};

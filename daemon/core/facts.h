@@ -24,6 +24,8 @@ struct facts {
     char *bucket_region;       /* S3's answer; NULL: not asked */
     struct strv interfaces;    /* network interfaces of this host; empty: not looked at */
     unsigned master_port;      /* agreed port of rank 0; 0: the setting's */
+    unsigned *host_ranks;      /* ranks on each host of the distribution, in its order, as the hosts
+                                  agreed; NULL: on each as many as here */
     size_t arg_room;           /* bytes that arguments and variables may take; 0: not looked at */
     bool own_name_resolves;    /* false: a job of one host uses 127.0.0.1 */
     bool given;                /* from --facts: describes some other machine */

@@ -104,6 +104,15 @@ char *job_path(const struct job *job, const char *below)
     return path_join(job->base, below);
 }
 
+const char *job_meeting_host(const struct job *job)
+{
+    const cJSON *named = json_get(job->framework, "sagemaker_distribution_instance_groups");
+
+    if (job->group_names.n <= 1 || (named && !cJSON_IsNull(named)) || !job->hosts.n)
+        return job->leader;
+    return job->hosts.v[0];
+}
+
 bool job_is_hetero(const struct job *job)
 {
     return job->group_names.n > 1;

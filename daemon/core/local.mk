@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
+	%D%/agree.c %D%/agree.h \
 	%D%/args.c \
 	%D%/channels.c %D%/channels.h \
 	%D%/entry.c %D%/entry.h \
@@ -27,6 +28,9 @@ libcore_a_SOURCES = \
 	%D%/report.c %D%/report.h \
 	%D%/resources.c %D%/resources.h \
 	%D%/rootcause.c %D%/rootcause.h \
+	%D%/roster.c %D%/roster.h \
 	%D%/scan.c %D%/scan.h \
 	%D%/settings.c %D%/settings.h \
-	%D%/verdict.c %D%/verdict.h
+	%D%/testimony.c %D%/testimony.h \
+	%D%/verdict.c %D%/verdict.h \
+	%D%/wire.c %D%/wire.h

@@ -50,6 +50,17 @@ void outcome_done(struct outcome *o)
     free(TAKE(o->elastic_text));
     free(TAKE(o->last_err));
     free(TAKE(o->last_out));
+    free(TAKE(o->lost));
+    witness_free(TAKE(o->witness));
+}
+
+void witness_free(struct witness *w)
+{
+    if (!w)
+        return;
+    free(w->message);
+    free(w->detail);
+    free(w);
 }
 
 const char *outcome_signal_name(int signal, char *text, size_t size)
@@ -75,6 +86,8 @@ char *outcome_text(const struct outcome *o)
 {
     char name[24];
 
+    if (o->lost)
+        return mem_printf("lost: %s", o->lost);
     if (!o->started)
         return mem_dup(o->spawn_error ? "could not be started" : "was never started");
     if (o->overdue_s)
@@ -89,6 +102,8 @@ char *outcome_text(const struct outcome *o)
 
 int outcome_status(const struct outcome *o)
 {
+    if (o->lost)
+        return err_status(BLAME_HOST);
     if (!o->started)
         return STATUS_NO_START;
     if (o->overdue_s)

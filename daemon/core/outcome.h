@@ -11,6 +11,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What core/evidence would find in an outcome, of one that another host has told of. */
+struct witness {
+    int weight; /* enum evidence_weight */
+    uint64_t when;
+    bool told, our_signal;
+    char *message, *detail; /* never NULL */
+};
+
 struct outcome {
     unsigned rank;
     unsigned local_rank;
@@ -41,6 +49,11 @@ struct outcome {
     char *last_out;      /* the same of stdout */
     size_t last_out_len;
     long max_rss_kib;
+    struct witness *witness; /* NULL: the evidence is here */
+    char *lost; /* it stands for a whole host: why that is lost ("connection closed"), with `end_ms`
+                   its last sign of life; NULL: it is no host */
+    bool leader;                       /* ... which was the leader */
+    const struct memory_facts *memory; /* of its host, borrowed; NULL: this host's */
 };
 
 /* What the memory controller counted during the job. */
@@ -52,11 +65,14 @@ struct memory_facts {
 };
 
 void outcome_done(struct outcome *o);
-/* "exit code 3", "signal 11 (SIGSEGV)", "could not be started", "not finished after 60 s": to
+void witness_free(struct witness *w);
+/* "exit code 3", "signal 11 (SIGSEGV)", "could not be started", "not finished after 60 s", "lost:
+ * connection closed": to
  * free(). */
 char *outcome_text(const struct outcome *o);
-/* The status a container exits with for it: 1 to 255, 128+signal; 0 if it ended well; 1 if it
- * was overdue, 127 if it could not be started, 137 if it never ended. */
+/* 69 for a host that is lost; else the status a container exits with for it: 1 to 255, 128+signal;
+ * 0 if it ended well; 1 if it was overdue, 127 if it could not be started, 137 if it never ended.
+ */
 int outcome_status(const struct outcome *o);
 /* "SIGSEGV", "SIGRTMIN+3"; "signal 99" where it has no name. `text` of 16 bytes at least. */
 const char *outcome_signal_name(int signal, char *text, size_t size);

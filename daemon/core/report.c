@@ -14,13 +14,14 @@
 #include "base/utf8.h"
 #include "core/evidence.h"
 
-#define FIRST_MAX      600   /* bytes of the first line in the head */
-#define MESSAGE_MAX    640   /* of the error line */
-#define LINE_MAX       220   /* of the help, of a follower's line */
-#define DETAIL_MAX     12288 /* of the whole detail */
-#define FOLLOWERS_MAX  64    /* named; more are counted */
-#define LAST_LINES_MAX 50
-#define CUT            "..."
+#define FIRST_MAX          600   /* bytes of the first line in the head */
+#define MESSAGE_MAX        640   /* of the error line */
+#define LINE_MAX           220   /* of the help, of a follower's line */
+#define DETAIL_MAX         12288 /* of the whole detail */
+#define FOLLOWERS_MAX      64    /* named; more are counted */
+#define FOLLOWERS_LIST_MAX 256   /* in failure.json, which goes to all hosts */
+#define LAST_LINES_MAX     50
+#define CUT                "..."
 
 static const char *const kinds[] = {
     [VERDICT_SUCCESS] = "success",
@@ -209,7 +210,8 @@ static void add_outcome(cJSON *object, const struct outcome *o)
 {
     bool exited = o && o->ended && !o->signal;
 
-    json_add(object, "rank", o && !o->step && !o->program ? json_new_integer(o->rank) : NULL);
+    json_add(object, "rank",
+             o && !o->step && !o->program && !o->lost ? json_new_integer(o->rank) : NULL);
     json_add(object, "exit", exited ? json_new_integer(o->exit_code) : NULL);
     json_add(object, "signal", o && o->signal ? json_new_integer(o->signal) : NULL);
 }
@@ -232,10 +234,12 @@ static cJSON *last_lines(const char *text)
     return list;
 }
 
+/* The first of them; *more counts the rest. */
 static cJSON *followers(const struct verdict *v, const struct verdict_input *in,
-                        const struct redact *redact)
+                        const struct redact *redact, size_t *more)
 {
     cJSON *list = mem_check(cJSON_CreateArray());
+    size_t n = 0;
 
     for (size_t i = 0; i < in->n; i++) {
         const struct outcome *o = &in->outcomes[i];
@@ -243,16 +247,18 @@ static cJSON *followers(const struct verdict *v, const struct verdict_input *in,
         auto_free char *message = NULL;
         auto_free char *clean = NULL;
 
-        if (!verdict_is_follower(v, o))
+        if (!verdict_is_follower(v, o) || n++ >= FOLLOWERS_LIST_MAX)
             continue;
         object = mem_check(cJSON_CreateObject());
         message = evidence_message(o);
         clean = redact_text(redact, message);
+        clean[utf8_clip(clean, strlen(clean), MESSAGE_MAX)] = '\0';
         add_outcome(object, o);
         json_add_string(object, "host", o->host);
         json_add_string(object, "message", clean);
         (void)cJSON_AddItemToArray(list, object);
     }
+    *more = n > FOLLOWERS_LIST_MAX ? n - FOLLOWERS_LIST_MAX : 0;
     return list;
 }
 
@@ -281,6 +287,9 @@ cJSON *report_json(const struct verdict *v, const struct verdict_input *in,
 {
     cJSON *object = mem_check(cJSON_CreateObject());
     struct verdict copy = masked(v, redact);
+    const struct memory_facts *facts =
+        v->first && v->first->memory ? v->first->memory : &in->memory;
+    size_t more;
 
     json_add(object, "version", json_new_integer(1));
     json_add_string(object, "kind", kinds[v->kind]);
@@ -293,31 +302,39 @@ cJSON *report_json(const struct verdict *v, const struct verdict_input *in,
     json_add_string(object, "message", copy.message);
     json_add_string(object, "help", copy.help);
     json_add(object, "last_lines", last_lines(copy.detail));
-    json_add(object, "followers", followers(v, in, redact));
+    json_add(object, "followers", followers(v, in, redact, &more));
+    json_add(object, "followers_more", json_new_integer((long long)more));
     json_add(object, "killed", killed(in));
-    json_add(object, "memory", memory(&in->memory));
+    json_add(object, "memory", memory(facts));
     masked_done(&copy);
     return object;
 }
 
 /* ---- the console --------------------------------------------------------------------------- */
 
-/* "4 ranks, 12.3 s" */
+/* "4 ranks, 12.3 s", "16 ranks on 2 hosts, 12.3 s". Outcomes of one host stand together. */
 static char *size_text(const struct verdict_input *in)
 {
     uint64_t start = UINT64_MAX, end = 0;
-    size_t ranks = 0;
+    size_t ranks = 0, hosts = 0;
+    const char *host = "";
+    auto_free char *where = NULL;
 
     for (size_t i = 0; i < in->n; i++) {
         const struct outcome *o = &in->outcomes[i];
 
+        if (o->lost)
+            continue;
+        hosts += o->host && strcmp(o->host, host) != 0;
+        host = o->host ? o->host : host;
         ranks += o->program ? o->ranks : !o->step;
         if (o->started && o->start_ms < start)
             start = o->start_ms;
         if (o->end_ms > end)
             end = o->end_ms;
     }
-    return mem_printf("%zu rank%s, %.1f s", ranks, ranks == 1 ? "" : "s",
+    where = hosts > 1 ? mem_printf(" on %zu hosts", hosts) : mem_dup("");
+    return mem_printf("%zu rank%s%s, %.1f s", ranks, ranks == 1 ? "" : "s", where,
                       end > start ? (double)(end - start) / 1000 : 0.0);
 }
 
@@ -326,7 +343,8 @@ static void list_followers(struct buf *out, const struct verdict *v, const struc
     size_t n = 0;
 
     for (size_t i = 0; i < in->n; i++) {
-        if (in->outcomes[i].step || !verdict_is_follower(v, &in->outcomes[i]))
+        if (in->outcomes[i].step || in->outcomes[i].lost ||
+            !verdict_is_follower(v, &in->outcomes[i]))
             continue;
         if (n++ < FOLLOWERS_MAX)
             buf_printf(out, "%s%u", n == 1 ? "followers: " : ", ", in->outcomes[i].rank);

@@ -14,6 +14,7 @@
 #include "core/evidence.h"
 
 #define STATUS_STOPPED 143
+#define KILLED_MAX     32 /* named; more are counted */
 
 static bool is_failure(const struct outcome *o)
 {
@@ -27,38 +28,45 @@ static bool goes_before(struct evidence a, struct evidence b)
 
 /* One rank that left after a line of its own may be the cause; several show how they take a stop.
  */
-static bool has_hints(const struct verdict_input *in)
+static bool has_hints(const struct outcome *outcomes, size_t n)
 {
-    size_t n = 0;
+    size_t hints = 0;
 
-    for (size_t i = 0; i < in->n; i++)
-        n += is_failure(&in->outcomes[i]) && evidence_of(&in->outcomes[i]).weight == EVIDENCE_HINT;
-    return n == 1;
+    for (size_t i = 0; i < n; i++)
+        hints += is_failure(&outcomes[i]) && evidence_of(&outcomes[i]).weight == EVIDENCE_HINT;
+    return hints == 1;
 }
 
 /* Outcomes come in the order of ranks, so that the lower one wins a tie. */
-static const struct outcome *find_first(const struct verdict_input *in,
+static const struct outcome *find_first(const struct outcome *outcomes, size_t n,
                                         enum evidence_weight *weight)
 {
     const struct outcome *first = NULL;
     struct evidence best = {EVIDENCE_FOLLOWER, 0};
-    bool hints = has_hints(in);
+    bool hints = has_hints(outcomes, n);
 
-    for (size_t i = 0; i < in->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct evidence e;
 
-        if (!is_failure(&in->outcomes[i]))
+        if (!is_failure(&outcomes[i]))
             continue;
-        e = evidence_of(&in->outcomes[i]);
+        e = evidence_of(&outcomes[i]);
         if (e.weight == EVIDENCE_HINT && !hints)
             e.weight = EVIDENCE_FOLLOWER;
         if (!first || goes_before(e, best)) {
-            first = &in->outcomes[i];
+            first = &outcomes[i];
             best = e;
         }
     }
     *weight = best.weight;
     return first;
+}
+
+const struct outcome *verdict_first(const struct outcome *outcomes, size_t n)
+{
+    enum evidence_weight weight;
+
+    return find_first(outcomes, n, &weight);
 }
 
 static const struct outcome *find_early_leaver(const struct verdict_input *in)
@@ -68,7 +76,7 @@ static const struct outcome *find_early_leaver(const struct verdict_input *in)
     for (size_t i = 0; i < in->n; i++) {
         const struct outcome *o = &in->outcomes[i];
 
-        if (!o->step && o->ended && outcome_status(o) == 0 && !evidence_was_told(o) &&
+        if (!o->step && !o->lost && o->ended && outcome_status(o) == 0 && !evidence_was_told(o) &&
             (!first || o->end_ms < first->end_ms))
             first = o;
     }
@@ -79,6 +87,8 @@ char *verdict_where(const struct outcome *o)
 {
     const char *host = o->host ? o->host : "this host";
 
+    if (o->lost)
+        return mem_printf("%s %s", o->leader ? "leader" : "host", host);
     if (o->step)
         return mem_printf("step %s on %s", o->step, host);
     if (o->program)
@@ -140,7 +150,9 @@ static void judge_outcome(struct verdict *v, const struct outcome *o,
     auto_free char *text = outcome_text(o);
 
     v->kind = VERDICT_FAILED;
-    v->blame = o->started || o->spawn_blame == BLAME_NONE ? BLAME_USER : o->spawn_blame;
+    v->blame = o->lost                                      ? BLAME_HOST
+               : o->started || o->spawn_blame == BLAME_NONE ? BLAME_USER
+                                                            : o->spawn_blame;
     v->status = status_of(o);
     v->first = o;
     v->where = verdict_where(o);
@@ -153,7 +165,7 @@ static void judge_outcome(struct verdict *v, const struct outcome *o,
         v->help = mem_dup("its last lines tell how far it came; step.install_limit_s is the limit");
     else if (o->signal && !evidence_is_our_signal(o))
         v->help = mem_dup(outcome_signal_help(o->signal));
-    judge_memory(v, memory);
+    judge_memory(v, o->memory ? o->memory : memory);
 }
 
 static void judge_early_leaver(struct verdict *v, const struct outcome *o)
@@ -180,13 +192,16 @@ static void judge_trouble(struct verdict *v, const struct err *trouble)
 static void judge_stop(struct verdict *v, const struct verdict_input *in)
 {
     auto_buf struct buf killed = {0};
+    size_t n = 0;
 
     for (size_t i = 0; i < in->n; i++) {
         auto_free char *where = verdict_where(&in->outcomes[i]);
 
-        if (in->outcomes[i].started && in->outcomes[i].killed_ms)
+        if (in->outcomes[i].started && in->outcomes[i].killed_ms && n++ < KILLED_MAX)
             buf_printf(&killed, "%s%s", killed.len ? ", " : "", where);
     }
+    if (n > KILLED_MAX)
+        buf_printf(&killed, " and %zu more", n - KILLED_MAX);
     if (killed.len)
         buf_str(&killed, " had to be killed");
     v->kind = VERDICT_STOPPED;
@@ -220,7 +235,7 @@ struct verdict *verdict_new(const struct verdict_input *in)
 {
     struct verdict *v = mem_zero(sizeof(*v));
     enum evidence_weight weight;
-    const struct outcome *first = find_first(in, &weight);
+    const struct outcome *first = find_first(in->outcomes, in->n, &weight);
     const struct outcome *leaver = in->early_exit_final ? find_early_leaver(in) : NULL;
 
     if (in->stopped)

@@ -40,8 +40,11 @@ struct verdict_input {
 };
 struct verdict *verdict_new(const struct verdict_input *in);
 void verdict_free(struct verdict *v);
+/* The one of these that the verdict would call the first; NULL: none failed. */
+const struct outcome *verdict_first(const struct outcome *outcomes, size_t n);
 /* Did it fail, or was ended, because of the cause? */
 bool verdict_is_follower(const struct verdict *v, const struct outcome *o);
-/* "rank 3 on algo-1", "step install on algo-1", "torchrun on algo-1"; to free(). */
+/* "rank 3 on algo-1", "step install on algo-1", "torchrun on algo-1", "host algo-2", "leader
+ * algo-1"; to free(). */
 char *verdict_where(const struct outcome *o);
 #endif

@@ -136,6 +136,7 @@ static void test_named_groups_take_part_and_the_first_of_them_leads(void **state
     assert_string_equal(job_error(), "");
     assert_list(&made.job->dist_hosts, "algo-3 algo-4");
     assert_string_equal(made.job->leader, "algo-3");
+    assert_string_equal(job_meeting_host(made.job), "algo-3");
     assert_false(made.job->takes_part);
     assert_list(&made.job->group_hosts, "algo-1 algo-2");
     assert_true(job_is_hetero(made.job));
@@ -150,6 +151,7 @@ static void test_unnamed_groups_form_clusters_of_their_own(void **state)
     job_make();
     assert_list(&made.job->dist_hosts, "algo-3 algo-4");
     assert_string_equal(made.job->leader, "algo-3");
+    assert_string_equal(job_meeting_host(made.job), "algo-1");
     assert_true(made.job->takes_part);
 }
 
