@@ -19,12 +19,6 @@ bool launcher_outside(const struct job *job)
 /* What can be planned, and needs parts that this version has not. */
 static void check_version(const struct job *job, struct plan *plan)
 {
-    if (job->hosts.n > 1)
-        strv_addf(
-            &plan->not_yet,
-            "resourceconfig.json: /hosts: %zu hosts; this version of serried runs jobs of one "
-            "host",
-            job->hosts.n);
     if (job->code_fetch)
         strv_addf(&plan->not_yet,
                   "%s: fetching code from there into %s is not part of this version",
@@ -58,7 +52,7 @@ static void add_hosts(const struct job *job, struct plan *plan, unsigned each)
         return;
     }
     for (size_t i = 0; i < hosts->n; i++)
-        plan_add_host(plan, hosts->v[i], each);
+        plan_add_host(plan, hosts->v[i], job->facts.host_ranks ? job->facts.host_ranks[i] : each);
 }
 
 /* A rank in log.ranks that the job has not would show nothing, without a word. */

@@ -60,9 +60,27 @@ void inputs_plan(const struct inputs_options *options, struct inputs *in)
     in->plan = launcher_plan(in->job, &in->settings, &in->findings);
 }
 
+void inputs_agree(struct inputs *in, unsigned port, unsigned *host_ranks, const char *interface)
+{
+    const char *named = json_string(json_get(in->tree.resourceconfig, "network_interface_name"));
+    struct job *job = in->job;
+
+    job->facts.master_port = port;
+    if (!launcher_outside(job))
+        job->facts.host_ranks = TAKE(host_ranks);
+    free(host_ranks);
+    if (*interface && !strv_has(&job->facts.interfaces, named ? named : "eth0")) {
+        free(job->interface);
+        job->interface = mem_dup(interface);
+    }
+    in->before = in->plan;
+    in->plan = launcher_plan(job, &in->settings, &in->findings);
+}
+
 void inputs_done(struct inputs *in)
 {
     plan_free(in->plan);
+    plan_free(in->before);
     redact_free(in->redact);
     job_free(in->job);
     facts_done(&in->facts);

@@ -13,22 +13,35 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "input/inputs.h"
+#include "launchers/launcher.h"
 #include "run/network.h"
+#include "run/peers.h"
 
 #define RESOLVE_LIMIT_MS 1000 /* for the host's own name; 127.0.0.1 serves as well */
 
 /* ---- the plan ------------------------------------------------------------------------------ */
 
-/* What the plan needs to know of the network before it can be made. */
-static void ask_network(struct inputs *in, uv_loop_t *loop)
+/* A job of one host needs no name to resolve; run/peers sees to those of several. */
+static void ask_for_own_name(struct inputs *in, uv_loop_t *loop)
 {
-    const char *own = json_string(json_get(in->tree.resourceconfig, "current_host"));
+    const cJSON *config = in->tree.resourceconfig;
+    const char *own = json_string(json_get(config, "current_host"));
 
-    if (!own || findings_first_fatal(&in->findings))
+    if (own && !findings_first_fatal(&in->findings) &&
+        cJSON_GetArraySize(json_get(config, "hosts")) == 1)
+        in->facts.own_name_resolves = network_resolves(loop, own, RESOLVE_LIMIT_MS);
+}
+
+/* A free port for rank 0, where that runs on this host. Before the plan, which has it in many
+ * places, it is not known who leads: then the plan is made again when the hosts have met. */
+static void choose_port(struct inputs *in)
+{
+    struct facts *facts = in->job ? &in->job->facts : &in->facts;
+
+    if (findings_first_fatal(&in->findings))
         return;
-    in->facts.own_name_resolves = network_resolves(loop, own, RESOLVE_LIMIT_MS);
-    in->facts.master_port = network_choose_port((unsigned)in->settings.master_port);
-    if (!in->facts.master_port)
+    facts->master_port = network_choose_port((unsigned)in->settings.master_port);
+    if (!facts->master_port)
         findings_fatal(&in->findings, BLAME_PLATFORM, "no TCP port can be had for MASTER_PORT");
 }
 
@@ -56,8 +69,14 @@ static void check_not_yet(struct inputs *in)
 
 void begin_plan(const struct inputs_options *options, struct inputs *in, uv_loop_t *loop)
 {
-    ask_network(in, loop);
+    bool alone = cJSON_GetArraySize(json_get(in->tree.resourceconfig, "hosts")) < 2;
+
+    ask_for_own_name(in, loop);
+    if (alone)
+        choose_port(in);
     inputs_plan(options, in);
+    if (!alone && in->job->is_leader)
+        choose_port(in);
     log_set_level(level_wanted(in));
     check_not_yet(in);
 }
@@ -86,6 +105,13 @@ static void say_tuning(const struct plan *plan)
                  *left ? left : "none");
 }
 
+static void say_port(const struct inputs *in)
+{
+    if (in->job->facts.master_port != in->settings.master_port)
+        log_info("port %ld is taken: MASTER_PORT is %u", in->settings.master_port,
+                 in->job->facts.master_port);
+}
+
 void begin_say_start(const struct inputs *in)
 {
     const struct plan *plan = in->plan;
@@ -97,9 +123,51 @@ void begin_say_start(const struct inputs *in)
     say_tuning(plan);
     if (!job->facts.own_name_resolves)
         log_info("host name %s does not resolve: MASTER_ADDR is 127.0.0.1", job->host);
-    if (job->facts.master_port != in->settings.master_port)
-        log_info("port %ld is taken: MASTER_PORT is %u", in->settings.master_port,
-                 job->facts.master_port);
+    if (job->hosts.n == 1)
+        say_port(in);
+}
+
+static void say_agreed(const struct inputs *in)
+{
+    if (in->plan->role == ROLE_OUTSIDE)
+        return;
+    if (in->plan->world != in->before->world)
+        log_info("%u ranks on %zu hosts, as many as each host has", in->plan->world,
+                 in->plan->n_hosts);
+    say_port(in);
+}
+
+/* The host's entry in what the leader sent, or NULL. */
+static const cJSON *agreed_host(const cJSON *list, const char *name)
+{
+    const cJSON *entry;
+
+    cJSON_ArrayForEach (entry, list) {
+        const char *host = json_string(json_get(entry, "name"));
+
+        if (host && strcmp(host, name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+void begin_agree(struct inputs *in, const struct peers_news *start)
+{
+    const cJSON *list = start->message.body;
+    const struct plan *plan = in->plan;
+    unsigned *ranks = mem_zero((plan->n_hosts + 1) * sizeof(*ranks));
+    long port = in->settings.master_port;
+
+    for (size_t i = 0; i < plan->n_hosts; i++) {
+        long count = plan->hosts[i].ranks;
+
+        (void)json_integer(json_get(agreed_host(list, plan->hosts[i].name), "ranks"), 1,
+                           LAUNCHER_PER_HOST_MAX, &count);
+        ranks[i] = (unsigned)count;
+    }
+    (void)json_integer(json_get(agreed_host(list, plan->leader), "port"), 1, 65535, &port);
+    inputs_agree(in, (unsigned)port, ranks, start->interface);
+    say_agreed(in);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 struct findings;
 struct inputs;
 struct inputs_options;
+struct peers_news;
 struct plan;
 
 /* Between inputs_read() and the run: asks the network (the loop runs meanwhile, one second at
@@ -17,6 +18,9 @@ void begin_plan(const struct inputs_options *options, struct inputs *in, uv_loop
 void begin_say_warnings(const struct inputs *in);
 /* What runs, and what was chosen for it. */
 void begin_say_start(const struct inputs *in);
+/* All hosts are ready: what they agreed on is in in->plan from now on, and is said as far as it is
+ * another than before. */
+void begin_agree(struct inputs *in, const struct peers_news *start);
 /* Variables too long for an environment; the program's file is made executable. */
 void begin_make_files(const struct plan *plan);
 void begin_remove_files(const struct plan *plan);

@@ -23,7 +23,7 @@ static const struct plan_rank *rank_of(const struct crew *c, size_t i)
     return plan->has_launch ? &plan->launch : &plan->ranks[i - c->n_steps];
 }
 
-static void init_rank(const struct crew *c, size_t i, const struct output *output)
+static void init_rank(const struct crew *c, size_t i)
 {
     const struct plan *plan = c->in->plan;
     const struct plan_rank *rank = rank_of(c, i);
@@ -36,8 +36,8 @@ static void init_rank(const struct crew *c, size_t i, const struct output *outpu
     }
     t->outcome.rank = rank->rank;
     t->outcome.local_rank = rank->local_rank;
-    t->out_path = output_log_path(output, rank->rank, "out");
-    t->err_path = output_log_path(output, rank->rank, "err");
+    t->out_path = output_log_path(c->output, rank->rank, "out");
+    t->err_path = output_log_path(c->output, rank->rank, "err");
     t->error_file = mem_dup(strv_env(&rank->env, "TORCHELASTIC_ERROR_FILE"));
 }
 
@@ -46,15 +46,14 @@ void crew_init(struct crew *c, const struct inputs *in, const struct output *out
 {
     const struct plan *plan = in->plan;
 
-    *c = (struct crew){.in = in, .mark = mark, .mux = mux, .n_steps = plan->n_steps};
+    *c = (struct crew){
+        .in = in, .output = output, .mark = mark, .mux = mux, .n_steps = plan->n_steps};
     c->n = c->n_steps + (plan->has_launch ? 1 : plan->n_ranks);
     c->tasks = mem_zero(c->n * sizeof(*c->tasks));
     for (size_t i = 0; i < c->n; i++) {
         c->tasks[i].outcome.host = plan->host;
         if (i < c->n_steps)
             c->tasks[i].outcome.step = plan->steps[i].name;
-        else
-            init_rank(c, i, output);
     }
 }
 
@@ -100,6 +99,7 @@ bool crew_start_step(struct crew *c)
 
     log_info("step %s: %s", step->name, shown);
     strv_add_all(&env, &c->in->job->container);
+    strv_env_unset(&env, "SERRIED_JOB_KEY");
     strv_env_set(&env, KILLTREE_MARK, c->mark);
     c->step++;
     return start(c, crew_step(c), &step->argv, &env, step->cwd);
@@ -112,21 +112,24 @@ static bool start_rank(struct crew *c, size_t i)
     auto_strv struct strv env = {0};
 
     plan_rank_environment(c->in->plan, rank, &c->in->job->container, &env);
+    strv_env_unset(&env, "SERRIED_JOB_KEY"); /* the daemons' own */
     strv_env_set(&env, KILLTREE_MARK, c->mark);
     return start(c, t, &rank->argv, &env, rank->cwd);
 }
 
-bool crew_start_ranks(struct crew *c)
+const struct task *crew_start_ranks(struct crew *c)
 {
     uint64_t begin = clock_ms();
     size_t n = c->n - c->n_steps;
 
-    for (size_t i = c->n_steps; i < c->n; i++)
+    for (size_t i = c->n_steps; i < c->n; i++) { /* their numbers are known only now */
+        init_rank(c, i);
         if (!start_rank(c, i))
-            return false;
+            return &c->tasks[i];
+    }
     log_info("%zu %s started in %u ms", n, n == 1 ? "process" : "processes",
              (unsigned)(clock_ms() - begin));
-    return true;
+    return NULL;
 }
 
 /* ---- questions ----------------------------------------------------------------------------- */
@@ -233,12 +236,12 @@ void crew_name_stubborn(const struct crew *c)
     }
 }
 
-void crew_show_hidden(const struct crew *c, const struct outcome *of)
+void crew_show_hidden(const struct crew *c, unsigned rank)
 {
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = c->n_steps; i < c->n; i++) {
         const struct task *t = &c->tasks[i];
 
-        if (t->outcome.pid != of->pid || !t->out)
+        if (t->outcome.rank != rank || !t->out)
             continue;
         logmux_show_tail(c->mux, t->out);
         logmux_show_tail(c->mux, t->err);

@@ -18,6 +18,7 @@ struct plan_step;
 
 struct crew {
     const struct inputs *in;
+    const struct output *output;
     const char *mark; /* of run/killtree */
     struct logmux *mux;
     struct task *tasks; /* steps, then ranks */
@@ -33,9 +34,10 @@ void crew_done(struct crew *c);
 const struct plan_step *crew_next_step(const struct crew *c);
 /* The one that was started last. */
 struct task *crew_step(const struct crew *c);
-/* False where one could not be started: it is logged, its outcome says why, no more are tried. */
+/* False where it could not be started: it is logged, and its outcome says why. */
 bool crew_start_step(struct crew *c);
-bool crew_start_ranks(struct crew *c);
+/* The one that could not be started, then no more are tried; NULL: all run. */
+const struct task *crew_start_ranks(struct crew *c);
 /* Is any of them still to end? One that was given up is not. */
 bool crew_runs(const struct crew *c);
 /* Have all come to their end, streams included? */
@@ -54,6 +56,6 @@ char *crew_list_gone(const struct crew *c, uint64_t before_ms);
 /* Of the ranks and of the steps that failed, with their last words; free() it, its texts are
  * borrowed. */
 struct outcome *crew_outcomes(struct crew *c, size_t *n);
-/* Shows the last lines of the one with this outcome, if the console hides its lines. */
-void crew_show_hidden(const struct crew *c, const struct outcome *of);
+/* Shows the last lines of this rank, if the console hides its lines. */
+void crew_show_hidden(const struct crew *c, unsigned rank);
 #endif

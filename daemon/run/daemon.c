@@ -20,6 +20,7 @@
 #include "run/keeper.h"
 #include "run/killtree.h"
 #include "run/network.h"
+#include "run/peers.h"
 #include "run/reaper.h"
 #include "run/signals.h"
 #include "run/supervise.h"
@@ -54,7 +55,7 @@ static void on_ended(void)
     reaper_close();
     signals_close();
     events_close();
-    if (network_is_busy()) /* the loop would wait for the name server */
+    if (network_is_busy() || peers_are_busy()) /* the loop would wait for the name server */
         uv_stop(&d.loop);
 }
 
@@ -111,7 +112,7 @@ static void close_all(int status)
     supervise_done();
     inputs_done(&d.in);
     mem_on_failure(NULL);
-    if (network_is_busy()) /* its thread would hold up the end of the process */
+    if (network_is_busy() || peers_are_busy()) /* its thread would hold up the end of the process */
         _exit(status);
     (void)uv_loop_close(&d.loop);
 }

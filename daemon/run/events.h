@@ -14,6 +14,7 @@ enum event_kind {
     EV_EOF,    /* target: the task whose streams have both ended */
     EV_SIGNAL, /* value: signal number */
     EV_JOB,    /* value: enum job_event */
+    EV_PEERS,  /* value: enum peers_event, target: struct peers_news */
     EV_EARLY,  /* some rank has been gone for the configured wait */
     EV_LATE    /* target: the step whose deadline has passed */
 };

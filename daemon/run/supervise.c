@@ -8,9 +8,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/job_fsm.h"
+#include "core/testimony.h"
+#include "core/verdict.h"
 #include "input/inputs.h"
 #include "input/output.h"
 #include "run/account.h"
@@ -20,6 +23,7 @@
 #include "run/killtree.h"
 #include "run/logmux.h"
 #include "run/memory.h"
+#include "run/peers.h"
 #include "run/reaper.h"
 #include "run/task.h"
 
@@ -29,15 +33,21 @@
 
 static struct {
     struct supervise_spec spec;
-    const struct inputs *in;
+    struct inputs *in;
     struct logmux *mux;
     struct output *output;
     struct finding taken;          /* the one of two daemons at once that goes */
     const struct finding *refused; /* why the job does not run; NULL: it does */
+    struct err trouble;            /* what kept the hosts from meeting; code 0: nothing */
     struct memory_watch memory;
+    struct memory_facts memory_facts;
+    struct outcome *outcomes; /* of this host, when all has ended; NULL: not yet */
+    size_t n_outcomes;
+    struct peers_news *given; /* the leader's verdict; NULL: none came */
     struct crew crew;
     enum job_state state;
     uv_timer_t grace, early, limit;
+    bool many;  /* other hosts take part, and have been called */
     bool begun; /* there is a job: a stop moves the machine */
     bool stop_asked;
     bool interrupted; /* by a SIGINT, the first stop or not */
@@ -76,6 +86,34 @@ static void fail(void)
     post_job(JEV_FAILED);
 }
 
+/* The failure is one of this host: the others are told at once. */
+static void fail_here(const struct task *t)
+{
+    if (s.many && !s.failing) {
+        auto_free char *where = verdict_where(&t->outcome);
+        auto_free char *what = outcome_text(&t->outcome);
+        auto_free char *text = mem_printf("%s: %s", where, what);
+
+        peers_end(false, text);
+    }
+    fail();
+}
+
+static void on_early(uv_timer_t *timer)
+{
+    (void)timer;
+    events_post((struct event){.kind = EV_EARLY});
+}
+
+/* A rank is gone, with 0, while others still run. */
+static void mind_early_exit(void)
+{
+    uint64_t limit_ms = (uint64_t)s.in->settings.early_exit_s * 1000;
+
+    if (limit_ms && !uv_is_active((uv_handle_t *)&s.early))
+        arm(&s.early, on_early, limit_ms);
+}
+
 /* ---- start -------------------------------------------------------------------------------- */
 
 static void on_step_limit(uv_timer_t *timer)
@@ -95,14 +133,25 @@ static void next_step(void)
     }
     arm(&s.limit, on_step_limit, (uint64_t)step->deadline_s * 1000);
     if (!crew_start_step(&s.crew))
-        fail();
+        fail_here(crew_step(&s.crew));
+}
+
+static void gather(void)
+{
+    if (s.many)
+        peers_ready();
+    else
+        post_job(JEV_STARTED);
 }
 
 static void start_ranks(void)
 {
+    const struct task *failed;
+
     begin_make_files(s.in->plan);
-    if (!crew_start_ranks(&s.crew))
-        fail();
+    failed = crew_start_ranks(&s.crew);
+    if (failed)
+        fail_here(failed);
     if (!crew_runs(&s.crew))
         post_job(JEV_EXITED);
 }
@@ -172,6 +221,20 @@ static void cut(void)
     crew_tell(&s.crew, REV_GRACE);
 }
 
+/* All has ended here: what became of it is kept, and told. */
+static void tell(void)
+{
+    s.outcomes = crew_outcomes(&s.crew, &s.n_outcomes);
+    memory_read(&s.memory, &s.memory_facts);
+    if (!s.many) {
+        post_job(JEV_JUDGED);
+        return;
+    }
+    if (!s.failing && !s.stopped)
+        mind_early_exit();
+    peers_report(testimony_json(s.outcomes, s.n_outcomes, &s.memory_facts, s.in->redact));
+}
+
 static void on_written(void *data)
 {
     (void)data;
@@ -192,20 +255,30 @@ static uint64_t stop_deadline(void)
 
 static void report(void)
 {
+    const struct account account = {.in = s.in,
+                                    .output = s.output,
+                                    .crew = &s.crew,
+                                    .outcomes = s.outcomes,
+                                    .n = s.n_outcomes,
+                                    .memory = &s.memory_facts,
+                                    .many = s.many,
+                                    .given = s.given ? &s.given->message : NULL,
+                                    .refused = s.refused,
+                                    .trouble = s.trouble.code ? &s.trouble : NULL,
+                                    .stopped = s.stopped,
+                                    .early_final = s.early_final};
+
+    (void)uv_timer_stop(&s.early);
     if (!s.refused)
         begin_remove_files(s.in->plan);
-    s.status = account_give(&(struct account){.in = s.in,
-                                              .output = s.output,
-                                              .crew = &s.crew,
-                                              .memory = &s.memory,
-                                              .refused = s.refused,
-                                              .stopped = s.stopped,
-                                              .early_final = s.early_final});
+    s.status = account_give(&account);
     wait_for_console(s.stop_asked ? stop_deadline() : 0);
 }
 
 static void end(void)
 {
+    if (s.many)
+        peers_close();
     log_to(NULL, NULL);
     logmux_close(TAKE(s.mux));
     uv_close((uv_handle_t *)&s.grace, NULL);
@@ -220,11 +293,13 @@ static void job_event(enum job_event event)
         enum job_do bit;
         void (*run)(void);
     } orders[] = {
+        {JDO_GATHER, gather     },
         {JDO_START,  start_ranks},
         {JDO_TERM,   term_all   },
         {JDO_KILL,   kill_all   },
         {JDO_CLEAR,  clear      },
         {JDO_CUT,    cut        },
+        {JDO_TELL,   tell       },
         {JDO_REPORT, report     },
         {JDO_END,    end        },
     };
@@ -244,9 +319,12 @@ static void job_event(enum job_event event)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* Have all ranks ended by themselves, so that there is nothing to stop? */
+/* Have all ranks ended by themselves, so that there is nothing to stop? Not if those of other hosts
+ * go on. */
 static bool is_over(void)
 {
+    if (s.many && s.state <= JOB_AGREEING)
+        return s.stopped;
     return s.state >= JOB_CLEARING || (s.state == JOB_RUNNING && !crew_runs(&s.crew));
 }
 
@@ -261,6 +339,11 @@ static void stop_first(const char *name)
         return;
     }
     log_info("%s: every rank is asked to end, grace %.0f s", name, s.in->settings.stop_grace_s);
+    if (s.many) {
+        auto_free char *text = mem_printf("%s on %s", name, s.in->job->host);
+
+        peers_end(true, text);
+    }
     if (s.begun) {
         s.stopped = true;
         post_job(JEV_STOP);
@@ -286,20 +369,17 @@ static void on_signal(int number)
     s.interrupted |= number == SIGINT;
 }
 
-static void on_early(uv_timer_t *timer)
+/* All ranks of this host have been gone for the configured wait, and those of others go on. */
+static void on_early_host(void)
 {
-    (void)timer;
-    events_post((struct event){.kind = EV_EARLY});
-}
+    auto_free char *hosts = peers_outstanding();
 
-/* A rank is gone, with 0, while others still run. */
-static void mind_early_exit(void)
-{
-    uint64_t limit_ms = (uint64_t)s.in->settings.early_exit_s * 1000;
-
-    if (s.state == JOB_RUNNING && limit_ms && crew_runs(&s.crew) &&
-        !uv_is_active((uv_handle_t *)&s.early))
-        arm(&s.early, on_early, limit_ms);
+    log_warning("all ranks of %s ended with 0 more than %ld s ago; still running: %s",
+                s.in->job->host, s.in->settings.early_exit_s, *hosts ? hosts : "other hosts");
+    if (!s.in->settings.early_exit_fails)
+        return;
+    s.early_final = true;
+    peers_end(false, "the ranks of a host left early");
 }
 
 static void on_early_exit(void)
@@ -309,13 +389,21 @@ static void on_early_exit(void)
     auto_free char *running = crew_list_running(&s.crew);
     auto_free char *gone = crew_list_gone(&s.crew, since_ms);
 
-    if (s.state != JOB_RUNNING || s.failing || s.stopped || !*running)
+    if (s.failing || s.stopped)
+        return;
+    if (s.state == JOB_AGREEING) {
+        on_early_host();
+        return;
+    }
+    if (s.state != JOB_RUNNING || !*running)
         return;
     log_warning("rank %s ended with 0 more than %ld s ago; still running: rank %s", gone, limit_s,
                 running);
     if (!s.in->settings.early_exit_fails)
         return;
     s.early_final = true;
+    if (s.many)
+        peers_end(false, "a rank left early");
     fail();
 }
 
@@ -329,10 +417,10 @@ static void on_reaped(const struct event *event)
     task_ended(t, event->value, event->extra);
     (void)task_event(t, REV_EXIT);
     if (outcome_status(&t->outcome) != 0 && s.state <= JOB_RUNNING)
-        fail();
+        fail_here(t);
     else if (t->outcome.step && s.state == JOB_PREPARING && !s.failing && !s.stop_asked)
         next_step();
-    else
+    else if (s.state == JOB_RUNNING && crew_runs(&s.crew))
         mind_early_exit();
     if (!crew_runs(&s.crew))
         post_job(JEV_EXITED);
@@ -343,7 +431,59 @@ static void on_late_step(struct task *t)
     if (s.state != JOB_PREPARING || s.failing || s.stopped || !task_is_live(t))
         return;
     t->outcome.overdue_s = s.in->plan->steps[t - s.crew.tasks].deadline_s;
+    fail_here(t);
+}
+
+/* ---- the other hosts ----------------------------------------------------------------------- */
+
+/* Something on another host ends the job. */
+static void on_end(const struct peers_news *news)
+{
+    auto_free char *text = redact_text(s.in->redact, news->message.text);
+
+    if (s.failing || s.stopped)
+        return;
+    log_info("%s: every rank is asked to end", text);
+    if (news->message.stopped) {
+        s.stopped = true;
+        post_job(JEV_STOP);
+    } else {
+        fail();
+    }
+}
+
+/* The hosts cannot meet: those that are there end too. */
+static void on_fault(const struct peers_news *news)
+{
+    if (s.failing || s.stopped)
+        return;
+    s.trouble = news->fault;
+    peers_end(false, s.trouble.text);
     fail();
+}
+
+static void on_peers(enum peers_event event, struct peers_news *news)
+{
+    switch (event) {
+    case PEERS_START:
+        begin_agree(s.in, news);
+        post_job(JEV_STARTED);
+        break;
+    case PEERS_END:
+        on_end(news);
+        break;
+    case PEERS_FAULT:
+        on_fault(news);
+        break;
+    case PEERS_VERDICT:
+        s.given = TAKE(news);
+        post_job(JEV_JUDGED);
+        break;
+    case PEERS_REPORTED:
+        post_job(JEV_JUDGED);
+        break;
+    }
+    peers_news_free(news);
 }
 
 void supervise_handle(const struct event *event)
@@ -361,6 +501,9 @@ void supervise_handle(const struct event *event)
         break;
     case EV_JOB:
         job_event((enum job_event)event->value);
+        break;
+    case EV_PEERS:
+        on_peers((enum peers_event)event->value, event->target);
         break;
     case EV_EARLY:
         on_early_exit();
@@ -402,7 +545,13 @@ static void begin_job(void)
     memory_open(&s.memory, s.in->settings.cgroup_root);
     crew_init(&s.crew, s.in, s.output, s.spec.mark, s.mux);
     s.begun = true;
+    if (peers_wanted(s.in)) {
+        s.many = true;
+        peers_open(s.spec.loop, s.in);
+    }
     if (s.stop_asked) {
+        if (s.many)
+            peers_end(true, "a stop");
         s.stopped = true;
         post_job(JEV_STOP);
     } else {
@@ -445,6 +594,10 @@ int supervise_status(void)
 
 void supervise_done(void)
 {
+    if (s.many)
+        peers_done();
+    peers_news_free(s.given);
+    free(s.outcomes);
     crew_done(&s.crew);
     output_free(TAKE(s.output));
     free(TAKE(s.taken.text));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * supervise - runs the job through core/job_fsm: starts it, minds it, ends it, has it told.
+ * supervise - runs the job through core/job_fsm: starts it, minds it, ends it, has it told; of a
+ * job of several hosts together with run/peers.
  *
  * Gets events, steps the machines, carries out their answers. Its state is the process's own: one
  * job. Source: serried(8); field cases 26 to 33. */
@@ -14,7 +15,7 @@ struct inputs;
 
 struct supervise_spec {
     uv_loop_t *loop;
-    const struct inputs *in;
+    struct inputs *in;
     const char *mark;       /* of run/killtree */
     const pid_t *keeper;    /* is spared; 0: there is none */
     void (*on_ended)(void); /* from the loop: nothing more will happen, close what keeps it alive */

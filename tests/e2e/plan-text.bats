@@ -40,13 +40,16 @@ pasted() {
 @test "what this version cannot run yet is planned, with a warning" {
     entry train.sh <<<'#!/bin/sh'
     job train.sh
-    resources '{"current_host": "algo-1", "hosts": ["algo-1", "algo-2"], "network_interface_name": "lo"}'
+    container+=(CA_REPOSITORY_ARN=arn:aws:codeartifact:eu-west-1:1:repository/d/r)
+    echo requests >"$BASE/code/requirements.txt"
+    entry train.py </dev/null
+    job train.py
     serry plan
     is "$status" 0 status
-    has "$T/out" '^# warning: .*2 hosts; this version of serried runs jobs of one host$' '^cd '
+    has "$T/out" '^# warning: CA_REPOSITORY_ARN: .*is not part of this version$' '^cd '
     serry check
     is "$status" 0 status
-    has "$T/out" '^warning: .*2 hosts' '^0 errors, 1 warning$'
+    has "$T/out" '^warning: CA_REPOSITORY_ARN' '^0 errors, 1 warning$'
     serry check --json
     jq -e '.ok and .findings[0].severity == "warning" and .findings[0].blame == "launcher"' "$T/out"
 }

@@ -35,6 +35,7 @@ struct given {
     const char *variables; /* NAME=VALUE with blanks between, beyond PATH */
     const char *set;       /* "torch.launcher=exec", with blanks between */
     const char *as_host;
+    const unsigned *host_ranks; /* of two hosts, as agreed; NULL: not yet */
     unsigned gpus, neurons, cpus; /* 4 CPUs */
     const char *python;           /* "/usr/bin/python3"; "" for none */
     const char *python_fault;
@@ -109,6 +110,10 @@ static struct made made_new(const struct given *g)
                           .python_fault = g->python_fault,
                           .own_name_resolves = !g->unresolved};
 
+    if (g->host_ranks) {
+        facts.host_ranks = mem_zero(2 * sizeof(*facts.host_ranks));
+        memcpy(facts.host_ranks, g->host_ranks, 2 * sizeof(*facts.host_ranks));
+    }
     if (!*facts.python)
         free(TAKE(facts.python));
     strv_add(&container, "PATH=/bin");

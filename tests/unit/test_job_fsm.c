@@ -14,21 +14,28 @@
 
 /* Every state with every event: where to, and what to do. */
 static const char golden[] =
-    "preparing: refused > reporting report; prepared > running start; failed > stopping term; "
-    "stop > stopping term; grace -; exited -; clear -; written -;\n"
-    "running:   refused -; prepared -; failed > stopping term; stop > stopping term; grace -; "
-    "exited > clearing clear; clear -; written -;\n"
-    "stopping:  refused -; prepared -; failed -; stop -; grace > stopping kill; "
-    "exited > clearing clear; clear -; written -;\n"
-    "clearing:  refused -; prepared -; failed -; stop -; grace > reporting cut report; exited -; "
-    "clear > reporting report; written -;\n"
-    "reporting: refused -; prepared -; failed -; stop -; grace -; exited -; clear -; "
-    "written > ended end;\n"
-    "ended:     refused -; prepared -; failed -; stop -; grace -; exited -; clear -; written -;\n";
+    "preparing: refused > reporting report; prepared > gathering gather; started -; "
+    "failed > stopping term; stop > stopping term; grace -; exited -; clear -; judged -; "
+    "written -;\n"
+    "gathering: refused -; prepared -; started > running start; failed > stopping term; "
+    "stop > stopping term; grace -; exited -; clear -; judged -; written -;\n"
+    "running:   refused -; prepared -; started -; failed > stopping term; stop > stopping term; "
+    "grace -; exited > clearing clear; clear -; judged -; written -;\n"
+    "stopping:  refused -; prepared -; started -; failed -; stop -; grace > stopping kill; "
+    "exited > clearing clear; clear -; judged -; written -;\n"
+    "clearing:  refused -; prepared -; started -; failed -; stop -; grace > agreeing cut tell; "
+    "exited -; clear > agreeing tell; judged -; written -;\n"
+    "agreeing:  refused -; prepared -; started -; failed -; stop -; grace > reporting report; "
+    "exited -; clear -; judged > reporting report; written -;\n"
+    "reporting: refused -; prepared -; started -; failed -; stop -; grace -; exited -; clear -; "
+    "judged -; written > ended end;\n"
+    "ended:     refused -; prepared -; started -; failed -; stop -; grace -; exited -; clear -; "
+    "judged -; written -;\n";
 
 static void print_edge(struct buf *out, enum job_state from, enum job_event event)
 {
-    static const char *const orders[] = {"start", "term", "kill", "clear", "cut", "report", "end"};
+    static const char *const orders[] = {"gather", "start", "term",   "kill", "clear",
+                                         "cut",    "tell",  "report", "end"};
     enum job_state state = from;
     unsigned what = job_step(&state, event);
 
@@ -81,9 +88,11 @@ static void test_job_step_starts_reports_and_ends_once(void **state)
         enum job_do what;
         enum job_state to;
     } once[] = {
+        {JDO_GATHER, JOB_GATHERING},
         {JDO_START,  JOB_RUNNING  },
         {JDO_TERM,   JOB_STOPPING },
         {JDO_CLEAR,  JOB_CLEARING },
+        {JDO_TELL,   JOB_AGREEING },
         {JDO_REPORT, JOB_REPORTING},
         {JDO_END,    JOB_ENDED    },
     };
@@ -103,8 +112,8 @@ static void test_job_step_starts_reports_and_ends_once(void **state)
 /* Deadlines do the rest once the ranks are over, which their own machine promises. */
 static void test_job_step_a_stop_leads_to_the_end_from_every_state(void **state)
 {
-    static const enum job_event events[] = {JEV_STOP,  JEV_GRACE, JEV_GRACE,  JEV_EXITED,
-                                            JEV_GRACE, JEV_GRACE, JEV_WRITTEN};
+    static const enum job_event events[] = {JEV_STOP,  JEV_GRACE, JEV_GRACE, JEV_EXITED,
+                                            JEV_GRACE, JEV_GRACE, JEV_GRACE, JEV_WRITTEN};
 
     (void)state;
     for (int from = 0; from < JOB_STATES; from++) {

@@ -224,16 +224,18 @@ static void test_ranks_of_the_console_that_are_not_there_are_warned_about(void *
     }
 }
 
-static void test_several_hosts_are_planned_and_not_run_yet(void **state)
+static void test_counts_that_the_hosts_agreed_on_number_the_ranks(void **state)
 {
-    const struct given g = {.resources = TWO_HOSTS};
+    static const unsigned agreed[] = {1, 3};
+    const struct given g = {.hyper = "{" TORCH "}", .resources = TWO_HOSTS, .host_ranks = agreed};
     auto_made struct made m = made_new(&g);
-    auto_free char *not_yet = made_not_yet(&m);
     (void)state;
 
     assert_string_equal(made_error(&m), "");
-    assert_string_equal(not_yet, "resourceconfig.json: /hosts: 2 hosts; this version of serried "
-                                 "runs jobs of one host");
+    assert_int_equal(m.plan->world, 4);
+    assert_int_equal(m.plan->hosts[1].first_rank, 1);
+    assert_int_equal(m.plan->hosts[1].ranks, 3);
+    assert_int_equal(m.plan->not_yet.n, 0);
 }
 
 static void test_code_that_must_be_fetched_is_planned_and_not_run_yet(void **state)
@@ -267,7 +269,7 @@ int main(void)
         cmocka_unit_test(test_a_command_needs_no_python),
         cmocka_unit_test(test_a_setting_that_names_no_python_is_said_so),
         cmocka_unit_test(test_ranks_of_the_console_that_are_not_there_are_warned_about),
-        cmocka_unit_test(test_several_hosts_are_planned_and_not_run_yet),
+        cmocka_unit_test(test_counts_that_the_hosts_agreed_on_number_the_ranks),
         cmocka_unit_test(test_code_that_must_be_fetched_is_planned_and_not_run_yet),
     };
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/peerkey.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "core/job.h"
+#include "core/settings.h"
+
+#define TITLE    "serried-key-1"
+#define LABEL    "serried peer key 1"
+#define VARIABLE "SERRIED_JOB_KEY"
+#define DIGITS   (2 * PEERKEY_SIZE)
+#define FILE_MAX 4096
+
+/* ---- the text of a key ----------------------------------------------------------------------- */
+
+static bool from_hex(const char *digits, unsigned char out[PEERKEY_SIZE])
+{
+    if (strspn(digits, "0123456789abcdefABCDEF") != DIGITS)
+        return false;
+    for (size_t i = 0; i < PEERKEY_SIZE; i++) {
+        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
+
+        out[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    return true;
+}
+
+/* "serried-key-1 DIGITS" or the digits alone, white space around them. */
+static bool read_text(const char *text, unsigned char out[PEERKEY_SIZE])
+{
+    size_t n = strlen(TITLE);
+
+    text += strspn(text, " \t\r\n");
+    if (strncmp(text, TITLE, n) == 0 && isblank((unsigned char)text[n]))
+        text += n + strspn(text + n, " \t");
+    return from_hex(text, out) && text[DIGITS + strspn(text + DIGITS, " \t\r\n")] == '\0';
+}
+
+int peerkey_new_text(char text[PEERKEY_TEXT_SIZE])
+{
+    unsigned char bytes[PEERKEY_SIZE];
+    int n = snprintf(text, PEERKEY_TEXT_SIZE, "%s ", TITLE);
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return -errno;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        n += snprintf(text + n, PEERKEY_TEXT_SIZE - (size_t)n, "%02x", bytes[i]);
+    (void)snprintf(text + n, PEERKEY_TEXT_SIZE - (size_t)n, "\n");
+    OPENSSL_cleanse(bytes, sizeof(bytes));
+    return 0;
+}
+
+/* ---- where the secret is --------------------------------------------------------------------- */
+
+static int check_owner(const char *path, const struct stat *st, struct err *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return err_set(err, BLAME_CONFIG, -EINVAL,
+                       "setting peer.key_file: %s: expected a plain file", path);
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return err_set(err, BLAME_CONFIG, -EPERM,
+                       "setting peer.key_file: %s: it belongs to user %u, and not to us", path,
+                       (unsigned)st->st_uid);
+    if (st->st_mode & (st->st_uid == geteuid() ? 077 : 022))
+        return err_set(err, BLAME_CONFIG, -EPERM,
+                       "setting peer.key_file: %s: others may use it (mode %o): chmod 600", path,
+                       (unsigned)st->st_mode & 07777);
+    return 0;
+}
+
+static int read_file(const char *path, unsigned char secret[PEERKEY_SIZE], struct err *err)
+{
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char text[FILE_MAX];
+    struct stat st;
+    ssize_t n;
+    bool good;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_set(err, BLAME_CONFIG, -errno, "setting peer.key_file: %s: %s", path,
+                       strerror(errno));
+    if (check_owner(path, &st, err) < 0)
+        return err->code;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return err_set(err, BLAME_CONFIG, -errno, "setting peer.key_file: %s: %s", path,
+                       strerror(errno));
+    text[n] = '\0';
+    good = read_text(text, secret);
+    OPENSSL_cleanse(text, sizeof(text));
+    if (!good)
+        return err_set(err, BLAME_CONFIG, -EINVAL,
+                       "setting peer.key_file: %s: expected what serry keygen writes", path);
+    return 0;
+}
+
+/* 1: there is one, 0: there is none. */
+static int find_secret(const struct settings *settings, const struct job *job,
+                       unsigned char secret[PEERKEY_SIZE], struct err *err)
+{
+    const char *variable = strv_env(&job->container, VARIABLE);
+
+    if (*settings->peer_key_file)
+        return read_file(settings->peer_key_file, secret, err) < 0 ? err->code : 1;
+    if (!variable || !*variable)
+        return 0;
+    if (!read_text(variable, secret))
+        return err_set(err, BLAME_CONFIG, -EINVAL,
+                       VARIABLE ": expected %d hexadecimal digits, or what serry keygen writes",
+                       DIGITS);
+    return 1;
+}
+
+/* ---- the key ----------------------------------------------------------------------------------
+ */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What all hosts know: the job's name and its hosts, in an order that nobody can mistake. */
+static void describe(const struct job *job, struct buf *out)
+{
+    auto_strv struct strv hosts = {0};
+
+    strv_add_all(&hosts, &job->hosts);
+    if (hosts.n)
+        qsort(hosts.v, hosts.n, sizeof(*hosts.v), by_text);
+    buf_str(out, job->training_job ? job->training_job : "");
+    for (size_t i = 0; i < hosts.n; i++)
+        buf_printf(out, "\n%s", hosts.v[i]);
+}
+
+static bool derive(const unsigned char *secret, size_t n, const struct buf *info,
+                   unsigned char out[PEERKEY_SIZE])
+{
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *context = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
+    char digest[] = "SHA256";
+    char label[] = LABEL;
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)secret, n),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, label, sizeof(label) - 1),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info->data, info->len),
+        OSSL_PARAM_construct_end(),
+    };
+    bool good = context && EVP_KDF_derive(context, out, PEERKEY_SIZE, params) == 1;
+
+    EVP_KDF_CTX_free(context);
+    EVP_KDF_free(kdf);
+    return good;
+}
+
+static bool make_tag(const struct buf *info, char tag[17])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+
+    if (EVP_Digest(info->data, info->len, digest, NULL, EVP_sha256(), NULL) != 1)
+        return false;
+    for (size_t i = 0; i < 8; i++)
+        (void)snprintf(tag + 2 * i, 3, "%02x", digest[i]);
+    return true;
+}
+
+int peerkey_get(const struct settings *settings, const struct job *job, struct peerkey *out,
+                struct err *err)
+{
+    unsigned char secret[PEERKEY_SIZE] = LABEL;
+    auto_buf struct buf info = {0};
+    int found = find_secret(settings, job, secret, err);
+    bool good;
+
+    if (found < 0)
+        return found;
+    if (!found && strcmp(settings->peer_key, "required") == 0)
+        return err_set(err, BLAME_CONFIG, -ENOKEY,
+                       "setting peer.key = required: expected a key in peer.key_file or " VARIABLE
+                       ", found none; serry keygen makes one for all hosts");
+    describe(job, &info);
+    out->derived = !found;
+    good = derive(secret, sizeof(secret), &info, out->bytes) && make_tag(&info, out->tag);
+    OPENSSL_cleanse(secret, sizeof(secret));
+    if (!good)
+        return err_set(err, BLAME_PLATFORM, -ENOTSUP, "OpenSSL cannot make the job's key");
+    return 0;
+}
+
+void peerkey_done(struct peerkey *key)
+{
+    OPENSSL_cleanse(key, sizeof(*key));
+}
