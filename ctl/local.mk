@@ -2,6 +2,7 @@
 bin_PROGRAMS += serry
 serry_SOURCES = \
 	%D%/check.c \
+	%D%/keygen.c \
 	%D%/main.c \
 	%D%/options.c \
 	%D%/plan.c \

@@ -36,7 +36,7 @@ static const struct verb {
     {"stop",     "stops a running job",                                NULL,         false},
     {"dump",     "shows where the ranks of a running job are",         NULL,         false},
     {"report",   "renders the events of a job",                        NULL,         false},
-    {"keygen",   "makes the key that the hosts of a job share",        NULL,         false},
+    {"keygen",   "makes the key that the hosts of a job share",        ctl_keygen,   false},
     {"settings", NULL,                                                 ctl_settings, false},
 };
 

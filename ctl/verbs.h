@@ -36,6 +36,7 @@ int ctl_status(const struct findings *findings);
 /* Each verb gets the words behind its name and gives the exit status. */
 int ctl_plan(int argc, char **argv);
 int ctl_check(int argc, char **argv);
+int ctl_keygen(int argc, char **argv);
 int ctl_settings(int argc, char **argv);
 
 /* The plan as text, which is a shell script as well. `redact` NULL shows secrets. */

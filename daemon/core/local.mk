@@ -14,6 +14,7 @@ libcore_a_SOURCES = \
 	%D%/hyper.c %D%/hyper.h \
 	%D%/job.c %D%/job.h \
 	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/keyform.c %D%/keyform.h \
 	%D%/lines.c %D%/lines.h \
 	%D%/logform.c %D%/logform.h \
 	%D%/logtail.c %D%/logtail.h \

@@ -3,7 +3,6 @@
 
 #include "run/peerkey.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/core_names.h>
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,52 +20,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "core/job.h"
+#include "core/keyform.h"
 #include "core/settings.h"
 
-#define TITLE    "serried-key-1"
 #define LABEL    "serried peer key 1"
 #define VARIABLE "SERRIED_JOB_KEY"
-#define DIGITS   (2 * PEERKEY_SIZE)
 #define FILE_MAX 4096
-
-/* ---- the text of a key ----------------------------------------------------------------------- */
-
-static bool from_hex(const char *digits, unsigned char out[PEERKEY_SIZE])
-{
-    if (strspn(digits, "0123456789abcdefABCDEF") != DIGITS)
-        return false;
-    for (size_t i = 0; i < PEERKEY_SIZE; i++) {
-        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
-
-        out[i] = (unsigned char)strtoul(pair, NULL, 16);
-    }
-    return true;
-}
-
-/* "serried-key-1 DIGITS" or the digits alone, white space around them. */
-static bool read_text(const char *text, unsigned char out[PEERKEY_SIZE])
-{
-    size_t n = strlen(TITLE);
-
-    text += strspn(text, " \t\r\n");
-    if (strncmp(text, TITLE, n) == 0 && isblank((unsigned char)text[n]))
-        text += n + strspn(text + n, " \t");
-    return from_hex(text, out) && text[DIGITS + strspn(text + DIGITS, " \t\r\n")] == '\0';
-}
-
-int peerkey_new_text(char text[PEERKEY_TEXT_SIZE])
-{
-    unsigned char bytes[PEERKEY_SIZE];
-    int n = snprintf(text, PEERKEY_TEXT_SIZE, "%s ", TITLE);
-
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        return -errno;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        n += snprintf(text + n, PEERKEY_TEXT_SIZE - (size_t)n, "%02x", bytes[i]);
-    (void)snprintf(text + n, PEERKEY_TEXT_SIZE - (size_t)n, "\n");
-    OPENSSL_cleanse(bytes, sizeof(bytes));
-    return 0;
-}
 
 /* ---- where the secret is --------------------------------------------------------------------- */
 
@@ -105,7 +63,7 @@ static int read_file(const char *path, unsigned char secret[PEERKEY_SIZE], struc
         return err_set(err, BLAME_CONFIG, -errno, "setting peer.key_file: %s: %s", path,
                        strerror(errno));
     text[n] = '\0';
-    good = read_text(text, secret);
+    good = keyform_read(text, secret);
     OPENSSL_cleanse(text, sizeof(text));
     if (!good)
         return err_set(err, BLAME_CONFIG, -EINVAL,
@@ -123,10 +81,10 @@ static int find_secret(const struct settings *settings, const struct job *job,
         return read_file(settings->peer_key_file, secret, err) < 0 ? err->code : 1;
     if (!variable || !*variable)
         return 0;
-    if (!read_text(variable, secret))
+    if (!keyform_read(variable, secret))
         return err_set(err, BLAME_CONFIG, -EINVAL,
                        VARIABLE ": expected %d hexadecimal digits, or what serry keygen writes",
-                       DIGITS);
+                       KEYFORM_DIGITS);
     return 1;
 }
 

@@ -3,18 +3,16 @@
  * peerkey - the key that the hosts of a job share: from peer.key_file, else $SERRIED_JOB_KEY, else
  * derived from what all hosts know of the job, which keeps jobs apart and is no secret.
  *
- * A key file is what `serry keygen` writes: one line "serried-key-1 " and 64 hexadecimal digits. The
- * same text, or just the digits, is in the variable. */
+ * A key file is what `serry keygen` writes (core/keyform); the same text is in the variable. */
 #ifndef RUN_PEERKEY_H
 #define RUN_PEERKEY_H
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/keyform.h"
 
 struct err;
 struct job;
 struct settings;
 
-#define PEERKEY_SIZE 32 /* bytes */
+#define PEERKEY_SIZE KEYFORM_BYTES
 
 struct peerkey {
     unsigned char bytes[PEERKEY_SIZE]; /* bound to the job: not the file's own */
@@ -22,13 +20,10 @@ struct peerkey {
     bool derived;                      /* no secret was given */
 };
 
-/* -EINVAL or -EACCES ... with BLAME_CONFIG: the file cannot be read, is not ours, others may read it
- * (mode & 077, but where it belongs to root and we are not: read only), peer.key is "required" and
- * there is none. */
+/* -EINVAL or -EACCES ... with BLAME_CONFIG: the file cannot be read, is not ours, others may read
+ * it (mode & 077, but where it belongs to root and we are not: read only), peer.key is "required"
+ * and there is none. */
 int peerkey_get(const struct settings *settings, const struct job *job, struct peerkey *out,
                 struct err *err);
 void peerkey_done(struct peerkey *key); /* wipes it */
-/* The text of a new key file, from the kernel's random bytes, NUL-ended. 0 or a negative errno. */
-#define PEERKEY_TEXT_SIZE 96
-int peerkey_new_text(char text[PEERKEY_TEXT_SIZE]);
 #endif
