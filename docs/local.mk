@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += \
 	%D%/man/serry-plan.5 \
+	%D%/man/serry-wire.7 \
 	%D%/man/serry.1 \
 	%D%/man/serried.8 \
 	%D%/man/serried.json.5

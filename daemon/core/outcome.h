@@ -67,8 +67,7 @@ struct memory_facts {
 void outcome_done(struct outcome *o);
 void witness_free(struct witness *w);
 /* "exit code 3", "signal 11 (SIGSEGV)", "could not be started", "not finished after 60 s", "lost:
- * connection closed": to
- * free(). */
+ * connection closed"; to free(). */
 char *outcome_text(const struct outcome *o);
 /* 69 for a host that is lost; else the status a container exits with for it: 1 to 255, 128+signal;
  * 0 if it ended well; 1 if it was overdue, 127 if it could not be started, 137 if it never ended.

@@ -19,7 +19,8 @@
 #define LINE_MAX           220   /* of the help, of a follower's line */
 #define DETAIL_MAX         12288 /* of the whole detail */
 #define FOLLOWERS_MAX      64    /* named; more are counted */
-#define FOLLOWERS_LIST_MAX 256   /* in failure.json, which goes to all hosts */
+#define FOLLOWERS_LIST_MAX 256   /* in failure.json, which goes to all hosts in one message */
+#define FOLLOWERS_TEXT_MAX 65536 /* bytes of their messages; later ones are left out */
 #define LAST_LINES_MAX     50
 #define CUT                "..."
 
@@ -219,17 +220,19 @@ static void add_outcome(cJSON *object, const struct outcome *o)
 static cJSON *last_lines(const char *text)
 {
     cJSON *list = mem_check(cJSON_CreateArray());
-    const char *from = text + strlen(text);
+    size_t n = strlen(text);
+    const char *from = text + n;
+    const char *least = n > DETAIL_MAX ? text + utf8_clip(text, n, n - DETAIL_MAX) : text;
 
-    for (unsigned lines = 0; from > text; from--)
+    for (unsigned lines = 0; from > least; from--)
         if (from[-1] == '\n' && ++lines == LAST_LINES_MAX)
             break;
     while (*from) {
-        size_t n = strcspn(from, "\n");
-        auto_free char *line = mem_dup_n(from, n);
+        size_t run = strcspn(from, "\n");
+        auto_free char *line = mem_dup_n(from, run);
 
         (void)cJSON_AddItemToArray(list, mem_check(cJSON_CreateString(line)));
-        from += n + (from[n] == '\n');
+        from += run + (from[run] == '\n');
     }
     return list;
 }
@@ -239,7 +242,7 @@ static cJSON *followers(const struct verdict *v, const struct verdict_input *in,
                         const struct redact *redact, size_t *more)
 {
     cJSON *list = mem_check(cJSON_CreateArray());
-    size_t n = 0;
+    size_t n = 0, room = FOLLOWERS_TEXT_MAX, size;
 
     for (size_t i = 0; i < in->n; i++) {
         const struct outcome *o = &in->outcomes[i];
@@ -252,7 +255,9 @@ static cJSON *followers(const struct verdict *v, const struct verdict_input *in,
         object = mem_check(cJSON_CreateObject());
         message = evidence_message(o);
         clean = redact_text(redact, message);
-        clean[utf8_clip(clean, strlen(clean), MESSAGE_MAX)] = '\0';
+        size = utf8_clip(clean, strlen(clean), room < MESSAGE_MAX ? 0 : MESSAGE_MAX);
+        clean[size] = '\0';
+        room -= size;
         add_outcome(object, o);
         json_add_string(object, "host", o->host);
         json_add_string(object, "message", clean);
@@ -338,19 +343,33 @@ static char *size_text(const struct verdict_input *in)
                       end > start ? (double)(end - start) / 1000 : 0.0);
 }
 
+/* "followers: 0, 2-5" */
 static void list_followers(struct buf *out, const struct verdict *v, const struct verdict_input *in)
 {
-    size_t n = 0;
+    struct run {
+        unsigned from, to;
+    } runs[FOLLOWERS_MAX];
+    size_t n = 0, more = 0;
 
     for (size_t i = 0; i < in->n; i++) {
-        if (in->outcomes[i].step || in->outcomes[i].lost ||
-            !verdict_is_follower(v, &in->outcomes[i]))
+        const struct outcome *o = &in->outcomes[i];
+
+        if (o->step || o->lost || !verdict_is_follower(v, o))
             continue;
-        if (n++ < FOLLOWERS_MAX)
-            buf_printf(out, "%s%u", n == 1 ? "followers: " : ", ", in->outcomes[i].rank);
+        if (n && !more && o->rank == runs[n - 1].to + 1)
+            runs[n - 1].to++;
+        else if (n < FOLLOWERS_MAX)
+            runs[n++] = (struct run){o->rank, o->rank};
+        else
+            more++;
     }
-    if (n > FOLLOWERS_MAX)
-        buf_printf(out, " and %zu more", n - FOLLOWERS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s%u", i ? ", " : "followers: ", runs[i].from);
+        if (runs[i].to != runs[i].from)
+            buf_printf(out, "%s%u", runs[i].to - runs[i].from > 1 ? "-" : ", ", runs[i].to);
+    }
+    if (more)
+        buf_printf(out, " and %zu more", more);
     if (n)
         buf_char(out, '\n');
 }

@@ -18,9 +18,9 @@
 char *report_failure(const struct verdict *v, const struct verdict_input *in,
                      const struct redact *redact);
 /* failure.json: {"version","kind","blame","status","host","rank","step","exit","signal","cause",
- * "message","help","last_lines","followers":[{"rank","host","exit","signal","message"}],"followers_more","killed",
- * "memory"}; what does not apply is null; last_lines and killed (ranks) are lists. Also of a stop.
- */
+ * "message","help","last_lines","followers":[{"rank","host","exit","signal","message"}],
+ * "followers_more","killed","memory"}; what does not apply is null; last_lines and killed (ranks)
+ * are lists. Also of a stop. */
 cJSON *report_json(const struct verdict *v, const struct verdict_input *in,
                    const struct redact *redact);
 /* A few lines for the console: the verdict with ranks and duration, help, followers. To free(). */

@@ -17,13 +17,15 @@
 #include "core/verdict.h"
 
 #define OUTCOMES_MAX (4096 + 64)
-#define ALL_MESSAGES ((size_t)64 << 10) /* bytes; JSON may make six of one */
+#define ALL_MESSAGES ((size_t)96 << 10) /* bytes of JSON of all messages but the first cause's */
 #define TITLE_MAX    256
 #define LIST         "ended"
 
 enum form { FORM_FLAG, FORM_NUMBER, FORM_UNSIGNED, FORM_TIME, FORM_NAME };
 
-/* Members of an outcome; one that is 0, false or NULL is left out. */
+/* Members of an outcome; one that is 0, false or NULL is left out. Besides, of one that was told to
+ * stop: "was_told"; of one that failed, what core/evidence finds: "weight", "when", "by_us" (our
+ * own signal ended it), "no_start" (spawn_blame: it could not be started), "message", "detail". */
 static const struct field {
     const char *name;
     enum form form;
@@ -64,50 +66,66 @@ static void add_field(cJSON *to, const struct field *f, const struct outcome *o)
                        : f->form == FORM_TIME     ? (long long)*(const uint64_t *)at
                                                   : 0;
 
-    if (name)
-        json_add_string(to, f->name, name);
-    else if (number)
+    if (name) {
+        auto_free char *clipped = mem_dup_n(name, utf8_clip(name, strlen(name), TITLE_MAX));
+
+        json_add_string(to, f->name, clipped);
+    } else if (number) {
         json_add(to, f->name, json_new_integer(number));
+    }
 }
 
-/* At most `max` bytes of it, without secrets. */
-static void add_text(cJSON *to, const char *name, const char *text, size_t max,
-                     const struct redact *redact)
+/* Bytes that json_write() makes of it, at most. */
+static size_t json_size(const char *text)
 {
-    auto_free char *shown = redact_text(redact, text);
+    size_t size = 0;
 
-    shown[utf8_clip(shown, strlen(shown), max)] = '\0';
+    for (; *text; text++)
+        size += *text >= ' ' && *text <= '~' ? 1 + (*text == '"' || *text == '\\') : 6;
+    return size;
+}
+
+/* Secrets are taken out before it is cut: the rest of one would not be known as a secret. */
+static void add_message(cJSON *to, const struct outcome *o, bool first, size_t *room,
+                        const struct redact *redact)
+{
+    auto_free char *message = evidence_message(o);
+    auto_free char *shown = redact_text(redact, message);
+    size_t size;
+
+    shown[utf8_clip(shown, strlen(shown), TESTIMONY_MESSAGE_MAX)] = '\0';
+    size = json_size(shown);
+    if (!*shown || (!first && size > *room))
+        return;
+    json_add_string(to, "message", shown);
+    *room -= first ? 0 : size;
+}
+
+static void add_detail(cJSON *to, const struct outcome *o, const struct redact *redact)
+{
+    auto_free char *detail = evidence_detail(o);
+    auto_free char *shown = redact_text(redact, detail);
+    size_t n = strlen(shown);
+    size_t from = n > TESTIMONY_DETAIL_MAX ? utf8_clip(shown, n, n - TESTIMONY_DETAIL_MAX + 3) : 0;
+
     if (*shown)
-        json_add_string(to, name, shown);
+        json_add_string(to, "detail", shown + from);
 }
 
 static void add_evidence(cJSON *to, const struct outcome *o, bool first, size_t *room,
                          const struct redact *redact)
 {
     struct evidence e = evidence_of(o);
-    auto_free char *message = evidence_message(o);
-    size_t n = strlen(message);
 
     json_add(to, "weight", json_new_integer(e.weight));
     json_add(to, "when", json_new_integer((long long)e.when));
-    if (evidence_was_told(o))
-        json_add(to, "was_told", json_new_integer(1));
     if (evidence_is_our_signal(o))
         json_add(to, "by_us", json_new_integer(1));
     if (o->spawn_error)
         json_add(to, "no_start", json_new_integer(o->spawn_blame));
-    if (first || n <= *room) {
-        add_text(to, "message", message, TESTIMONY_MESSAGE_MAX, redact);
-        *room -= n < *room ? n : *room;
-    }
-    if (first) {
-        auto_free char *detail = evidence_detail(o);
-
-        n = strlen(detail);
-        add_text(to, "detail",
-                 n > TESTIMONY_DETAIL_MAX ? detail + n - TESTIMONY_DETAIL_MAX : detail,
-                 TESTIMONY_DETAIL_MAX, redact);
-    }
+    add_message(to, o, first, room, redact);
+    if (first)
+        add_detail(to, o, redact);
 }
 
 static cJSON *memory_json(const struct memory_facts *memory)
@@ -115,8 +133,8 @@ static cJSON *memory_json(const struct memory_facts *memory)
     cJSON *object = mem_check(cJSON_CreateObject());
 
     json_add(object, "readable", mem_check(cJSON_CreateBool(memory->readable)));
-    json_add(object, "oom_kills", json_new_integer(memory->oom_kills));
-    json_add(object, "limit", json_new_integer(memory->limit));
+    json_add(object, "oom_kills", json_new_integer(memory->oom_kills > 0 ? memory->oom_kills : 0));
+    json_add(object, "limit", json_new_integer(memory->limit > 0 ? memory->limit : 0));
     json_add_string(object, "why", memory->why);
     return object;
 }
@@ -134,6 +152,8 @@ cJSON *testimony_json(const struct outcome *outcomes, size_t n, const struct mem
 
         for (size_t k = 0; k < LENGTH(fields); k++)
             add_field(one, &fields[k], &outcomes[i]);
+        if (evidence_was_told(&outcomes[i])) /* who ended well before that may have left early */
+            json_add(one, "was_told", json_new_integer(1));
         if (outcome_status(&outcomes[i]) != 0)
             add_evidence(one, &outcomes[i], &outcomes[i] == first, &room, redact);
         (void)cJSON_AddItemToArray(list, one);
@@ -152,7 +172,7 @@ static uint64_t shift(long value, int64_t ahead_ms)
         return 0;
     if (ahead_ms > 0)
         return value > ahead_ms ? (uint64_t)(value - ahead_ms) : 1;
-    return (uint64_t)value + (uint64_t)-ahead_ms;
+    return (uint64_t)value - (uint64_t)ahead_ms;
 }
 
 static bool read_number(const cJSON *from, const char *name, long min, long max, long *out)
@@ -163,7 +183,7 @@ static bool read_number(const cJSON *from, const char *name, long min, long max,
     return !node || json_integer(node, min, max, out);
 }
 
-/* False: it has a member that is not as it should be. Names are copied, the outcome's owner frees
+/* False: the member is not as it should be. Names are copied, the outcome's owner frees
  * them. */
 static bool read_field(const cJSON *from, const struct field *f, int64_t ahead_ms,
                        struct outcome *o)
@@ -174,7 +194,7 @@ static bool read_field(const cJSON *from, const struct field *f, int64_t ahead_m
     long number = 0;
 
     if (f->form == FORM_NAME) {
-        *(char **)at = mem_dup(name);
+        *(char **)at = name ? evidence_one_line(name, strlen(name)) : NULL;
         return !node || (name && strlen(name) <= (size_t)f->max);
     }
     if (!read_number(from, f->name, f->min, f->max, &number))
@@ -198,22 +218,27 @@ static bool read_field(const cJSON *from, const struct field *f, int64_t ahead_m
     return true;
 }
 
-static char *read_text(const cJSON *from, const char *name, size_t max)
+/* False: it is no string. */
+static bool read_text(const cJSON *from, const char *name, size_t max, char **out)
 {
-    const char *text = json_string(json_get(from, name));
+    const cJSON *node = json_get(from, name);
+    const char *text = json_string(node);
 
-    return text ? mem_dup_n(text, utf8_clip(text, strlen(text), max)) : mem_dup("");
+    *out = text ? mem_dup_n(text, utf8_clip(text, strlen(text), max)) : mem_dup("");
+    return !node || text;
 }
 
 static bool read_evidence(const cJSON *from, int64_t ahead_ms, struct outcome *o)
 {
     struct witness *w = mem_zero(sizeof(*w));
     long weight, when, told, by_us, blame;
+    auto_free char *message = NULL;
+    bool good = read_text(from, "message", TESTIMONY_MESSAGE_MAX, &message);
 
     o->witness = w;
-    w->message = read_text(from, "message", TESTIMONY_MESSAGE_MAX);
-    w->detail = read_text(from, "detail", TESTIMONY_DETAIL_MAX);
-    if (!read_number(from, "weight", 0, EVIDENCE_FOLLOWER, &weight) ||
+    w->message = evidence_one_line(message, strlen(message));
+    if (!read_text(from, "detail", TESTIMONY_DETAIL_MAX, &w->detail) || !good ||
+        !read_number(from, "weight", 0, EVIDENCE_FOLLOWER, &weight) ||
         !read_number(from, "when", 0, LONG_MAX, &when) ||
         !read_number(from, "was_told", 0, 1, &told) || !read_number(from, "by_us", 0, 1, &by_us) ||
         !read_number(from, "no_start", 0, BLAME_HOST, &blame))
@@ -226,7 +251,7 @@ static bool read_evidence(const cJSON *from, int64_t ahead_ms, struct outcome *o
         o->spawn_error = mem_dup(w->message);
         o->spawn_blame = (enum err_blame)blame;
     }
-    return true;
+    return outcome_status(o) == 0 || json_get(from, "weight");
 }
 
 static bool read_outcome(const cJSON *from, int64_t ahead_ms, struct outcome *o)
@@ -240,9 +265,10 @@ static bool read_outcome(const cJSON *from, int64_t ahead_ms, struct outcome *o)
 static bool read_memory(const cJSON *from, struct memory_facts *memory)
 {
     long kills, limit;
-    auto_free char *why = read_text(from, "why", sizeof(memory->why) - 1);
+    auto_free char *why = NULL;
 
-    if (!read_number(from, "oom_kills", 0, LONG_MAX, &kills) ||
+    if (!read_text(from, "why", sizeof(memory->why) - 1, &why) ||
+        !read_number(from, "oom_kills", 0, LONG_MAX, &kills) ||
         !read_number(from, "limit", 0, LONG_MAX, &limit))
         return false;
     memory->readable = cJSON_IsTrue(json_get(from, "readable"));

@@ -4,8 +4,8 @@
  * found for all (the body of WIRE_REPORT).
  *
  * The host itself weighs what its ranks said (core/evidence): the leader gets weight, time, the
- * final line, and of the host's own first cause the detail. Texts are redacted where they come from.
- * Pure. */
+ * final line, and of the host's own first cause the detail. Texts are redacted where they come
+ * from. Pure. */
 #ifndef CORE_TESTIMONY_H
 #define CORE_TESTIMONY_H
 #include "base/json.h"

@@ -18,7 +18,7 @@
 
 static bool is_failure(const struct outcome *o)
 {
-    return (o->started || o->spawn_error) && outcome_status(o) != 0;
+    return o->lost || ((o->started || o->spawn_error) && outcome_status(o) != 0);
 }
 
 static bool goes_before(struct evidence a, struct evidence b)
@@ -165,7 +165,8 @@ static void judge_outcome(struct verdict *v, const struct outcome *o,
         v->help = mem_dup("its last lines tell how far it came; step.install_limit_s is the limit");
     else if (o->signal && !evidence_is_our_signal(o))
         v->help = mem_dup(outcome_signal_help(o->signal));
-    judge_memory(v, o->memory ? o->memory : memory);
+    if (!o->lost) /* what its kernel counted is lost with it */
+        judge_memory(v, o->memory ? o->memory : memory);
 }
 
 static void judge_early_leaver(struct verdict *v, const struct outcome *o)

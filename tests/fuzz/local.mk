@@ -3,7 +3,8 @@
 # FUZZERS, its three lines, its corpus. To let one search for new inputs:
 #   clang -fsanitize=fuzzer,address,undefined -I. -Idaemon -Itests/fuzz tests/fuzz/fuzz_NAME.c SOURCES...
 FUZZERS = tests/fuzz/fuzz_json tests/fuzz/fuzz_hyper tests/fuzz/fuzz_resource \
-	tests/fuzz/fuzz_scan tests/fuzz/fuzz_lines
+	tests/fuzz/fuzz_scan tests/fuzz/fuzz_lines tests/fuzz/fuzz_wire tests/fuzz/fuzz_agree \
+	tests/fuzz/fuzz_testimony
 check_PROGRAMS += $(FUZZERS)
 TESTS += $(FUZZERS)
 
@@ -26,5 +27,17 @@ tests_fuzz_fuzz_scan_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
 tests_fuzz_fuzz_lines_SOURCES = %D%/fuzz_lines.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_lines_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 tests_fuzz_fuzz_lines_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
+
+tests_fuzz_fuzz_wire_SOURCES = %D%/fuzz_wire.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_wire_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+tests_fuzz_fuzz_wire_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
+
+tests_fuzz_fuzz_agree_SOURCES = %D%/fuzz_agree.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_agree_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+tests_fuzz_fuzz_agree_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
+
+tests_fuzz_fuzz_testimony_SOURCES = %D%/fuzz_testimony.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_testimony_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+tests_fuzz_fuzz_testimony_LDADD = libcore.a libbase.a $(CJSON_LIBS) -lm
 
 EXTRA_DIST += %D%/corpus

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "core/agree.h"
 #include "made.h"
 
@@ -107,11 +108,45 @@ static void test_agree_many_hyperparameters_share_a_digest(void **state)
     assert_string_equal(text, "hyperparameters.json is another on algo-2 than on algo-1");
 }
 
-static void test_agree_what_a_stranger_sends_is_a_difference_or_nothing(void **state)
+static void test_agree_long_names_share_a_digest(void **state)
 {
-    static const char *const trees[] = {"{}", "{\"a\": {}}",
+    auto_free char *name = mem_zero(40001);
+    auto_buf struct buf hyper = {0};
+    auto_buf struct buf shown = {0};
+    auto_json cJSON *agreed = NULL;
+
+    (void)state;
+    memset(name, 'n', 40000);
+    buf_printf(&hyper, "{\"%s\": \"v\"}", name);
+    agreed = seen_by(TWO_HOSTS, buf_text(&hyper), "algo-1");
+    json_write(&shown, agreed);
+    assert_true(shown.len < 4096);
+    assert_non_null(json_get(agreed, "hyperparameters.json"));
+}
+
+static void test_agree_torchrun_and_ranks_of_our_own_do_not_mix(void **state)
+{
+    const struct given native = {.resources = TWO_HOSTS, .hyper = "{" TORCH "}"};
+    const struct given exec = {
+        .resources = TWO_HOSTS, .hyper = "{" TORCH "}", .set = "torch.launcher=exec"};
+    auto_made struct made one = made_new(&native);
+    auto_made struct made two = made_new(&exec);
+    auto_free char *text = between(agree_make(one.job, one.plan), agree_make(two.job, two.plan));
+
+    (void)state;
+    assert_string_equal(text, "torch.launcher: \"exec\" on algo-2, \"native\" on algo-1");
+}
+
+static void test_agree_what_a_stranger_sends_is_a_difference(void **state)
+{
+    static const char *const trees[] = {"{}",
+                                        "[]",
+                                        "[[\"a\"]]",
+                                        "null",
+                                        "{\"a\": {}}",
                                         "{\"resourceconfig.json: /hosts\": [1]}",
-                                        "{\"the program\": 3}", "{\"the program\": \"\"}"};
+                                        "{\"the program\": 3}",
+                                        "{\"the program\": \"\"}"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(trees); i++) {
@@ -119,6 +154,35 @@ static void test_agree_what_a_stranger_sends_is_a_difference_or_nothing(void **s
 
         assert_string_not_equal(text, "");
     }
+}
+
+static void test_agree_a_tree_with_too_many_members_is_not_read(void **state)
+{
+    cJSON *many = cJSON_CreateObject();
+    auto_free char *text = NULL;
+
+    (void)state;
+    for (int i = 0; i < 2 * AGREE_MAX + 1; i++)
+        json_add_string(many, "the launcher", "plain");
+    text = between(seen_by(TWO_HOSTS, "{}", "algo-1"), many);
+    assert_string_equal(text, "what algo-2 says of the job cannot be read");
+}
+
+static void test_agree_sentences_are_short_and_whole_characters(void **state)
+{
+    auto_free char *name = mem_zero(10001);
+    cJSON *peers = seen_by(TWO_HOSTS, "{}", "algo-1");
+    auto_free char *text = NULL;
+
+    (void)state;
+    for (size_t i = 1; i < 9999; i += 2)
+        memcpy(name + i, "\xc3\xa9", 2);
+    name[0] = 'x';
+    (void)cJSON_ReplaceItemInObjectCaseSensitive(peers, "the program", cJSON_CreateString(name));
+    text = between(seen_by(TWO_HOSTS, "{}", "algo-1"), peers);
+    assert_true(strlen(text) < 300);
+    assert_int_equal(utf8_check(text, strlen(text)), strlen(text));
+    assert_non_null(strstr(text, "the program: \"x\xc3\xa9"));
 }
 
 int main(void)
@@ -129,7 +193,11 @@ int main(void)
         cmocka_unit_test(test_agree_the_order_of_hosts_counts_and_is_shown),
         cmocka_unit_test(test_agree_hosts_outside_and_clusters_of_their_own_may_differ),
         cmocka_unit_test(test_agree_many_hyperparameters_share_a_digest),
-        cmocka_unit_test(test_agree_what_a_stranger_sends_is_a_difference_or_nothing),
+        cmocka_unit_test(test_agree_long_names_share_a_digest),
+        cmocka_unit_test(test_agree_torchrun_and_ranks_of_our_own_do_not_mix),
+        cmocka_unit_test(test_agree_what_a_stranger_sends_is_a_difference),
+        cmocka_unit_test(test_agree_a_tree_with_too_many_members_is_not_read),
+        cmocka_unit_test(test_agree_sentences_are_short_and_whole_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/report.h"
+#include "core/wire.h"
 #include "outcomes.h"
 
 static char *failure(const struct verdict_input *in, const struct redact *redact)
@@ -252,6 +253,81 @@ static void test_report_counts_the_ranks_of_a_program(void **state)
     verdict_free(v);
 }
 
+static void test_report_of_many_hosts_counts_them(void **state)
+{
+    struct outcome o[] = {told(ended(0, -SIGTERM, 12350, NULL), 12300, 0),
+                          ended(1, 3, 12300, TB("ValueError: bad shard")),
+                          told(ended(2, -SIGTERM, 12360, NULL), 12300, 0),
+                          told(ended(3, -SIGTERM, 12360, NULL), 12300, 0),
+                          told(ended(4, -SIGTERM, 12360, NULL), 12300, 0)};
+    struct verdict_input in = {.outcomes = o, .n = 5, .host = "algo-1"};
+    auto_free char *text = NULL;
+
+    (void)state;
+    for (size_t i = 2; i < LENGTH(o); i++)
+        o[i].host = "algo-2";
+    text = summary(&in);
+    assert_string_equal(text, "job failed: exit code 3, rank 1 on algo-1: ValueError: bad shard\n"
+                              "followers: 0, 2-4\n"
+                              "5 ranks on 2 hosts, 12.3 s, exit status 3\n");
+}
+
+static void test_report_of_a_lost_host_counts_it_as_no_rank(void **state)
+{
+    struct outcome o[] = {
+        told(ended(0, -SIGTERM, 12350, NULL), 12300, 0),
+        {.host = "algo-2",
+                                                     .leader = true,
+                                                     .lost = (char *)(uintptr_t) "connection closed",
+                                                     .end_ms = 12200},
+    };
+    struct verdict_input in = {.outcomes = o, .n = 2, .host = "algo-1"};
+    struct verdict *v = verdict_new(&in);
+    auto_free char *text = failure(&in, NULL);
+    auto_free char *line = summary(&in);
+    auto_json cJSON *json = report_json(v, &in, NULL);
+
+    (void)state;
+    assert_memory_equal(text, "host: lost: connection closed, leader algo-2\n", 45);
+    assert_string_equal(line, "job failed: lost: connection closed, leader algo-2\n"
+                              "followers: 0\n"
+                              "1 rank, 12.2 s, exit status 69\n");
+    assert_true(cJSON_IsNull(json_get(json, "rank")));
+    assert_string_equal(json_string(json_get(json, "host")), "algo-2");
+    verdict_free(v);
+}
+
+/* It goes to every host as one message, whatever the ranks said. */
+static void test_report_of_a_crowd_fits_into_one_message(void **state)
+{
+    enum { CROWD = 8000 };
+    struct outcome *o = mem_zero(CROWD * sizeof(*o));
+    struct verdict_input in = {.outcomes = o, .n = CROWD, .host = "algo-1"};
+    struct wire_message m = {.kind = WIRE_VERDICT};
+    auto_buf struct buf err = {0};
+    auto_buf struct buf frame = {0};
+    struct verdict *v;
+    long more = 0;
+
+    (void)state;
+    while (err.len < 30000)
+        buf_str(&err, "\x01\x02\x03 \x04");
+    for (unsigned i = 0; i < CROWD; i++) {
+        o[i] = ended(i, 1, 900 + i, i < 300 ? buf_text(&err) : RESET);
+        o[i].killed_ms = 900 + i;
+    }
+    v = verdict_new(&in);
+    m.text = report_failure(v, &in, NULL);
+    m.summary = report_summary(v, &in, NULL);
+    m.body = report_json(v, &in, NULL);
+    assert_int_equal(wire_encode(&m, &frame), 0);
+    assert_true(json_integer(json_get(m.body, "followers_more"), 0, CROWD, &more));
+    assert_int_equal(more + cJSON_GetArraySize(json_get(m.body, "followers")), CROWD - 1);
+    verdict_free(v);
+    wire_message_done(&m);
+    free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +341,9 @@ int main(void)
         cmocka_unit_test(test_report_json_has_the_documented_members),
         cmocka_unit_test(test_report_summary_in_a_few_lines),
         cmocka_unit_test(test_report_counts_the_ranks_of_a_program),
+        cmocka_unit_test(test_report_of_many_hosts_counts_them),
+        cmocka_unit_test(test_report_of_a_lost_host_counts_it_as_no_rank),
+        cmocka_unit_test(test_report_of_a_crowd_fits_into_one_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

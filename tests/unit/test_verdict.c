@@ -281,6 +281,22 @@ static void test_verdict_a_stop_is_143_whatever_the_ranks_return(void **state)
     verdict_free(v);
 }
 
+static void test_verdict_of_a_stop_names_some_of_those_killed(void **state)
+{
+    struct outcome o[40];
+    struct verdict *v;
+
+    (void)state;
+    for (unsigned i = 0; i < LENGTH(o); i++) {
+        o[i] = told(ended(i, -SIGKILL, 900, NULL), 700, 0);
+        o[i].killed_ms = 800;
+    }
+    v = verdict_new(
+        &(struct verdict_input){.outcomes = o, .n = LENGTH(o), .stopped = true, .host = "algo-1"});
+    assert_non_null(strstr(v->message, ", rank 31 on algo-1 and 8 more had to be killed"));
+    verdict_free(v);
+}
+
 static void test_verdict_trouble_of_ours_has_its_blame(void **state)
 {
     struct err trouble = ERR_INIT;
@@ -566,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_verdict_equal_times_go_to_the_lower_rank),
         cmocka_unit_test(test_verdict_says_out_of_memory_only_with_proof),
         cmocka_unit_test(test_verdict_a_stop_is_143_whatever_the_ranks_return),
+        cmocka_unit_test(test_verdict_of_a_stop_names_some_of_those_killed),
         cmocka_unit_test(test_verdict_trouble_of_ours_has_its_blame),
         cmocka_unit_test(test_verdict_a_failed_start_has_the_blame_of_its_error),
         cmocka_unit_test(test_verdict_a_failed_step_shows_its_last_lines),
