@@ -132,13 +132,15 @@ char *peers_reason(int why, enum tls_fault fault, const char *text)
         {UV_EOF,        "connection closed"                  },
         {-ENOBUFS,      "it does not read what is sent to it"},
     };
+    char words[128];
 
     if (why == -EPROTO && fault != TLS_FINE)
         return mem_dup(faults[fault]);
     for (size_t i = 0; i < LENGTH(reasons); i++)
         if (reasons[i].why == why)
             return mem_dup(reasons[i].text);
-    return mem_dup(text && *text ? text : uv_strerror(why));
+    (void)uv_strerror_r(why, words, sizeof(words));
+    return mem_dup(text && *text ? text : words);
 }
 
 /* A line of waiting, unless it says what was said a short while ago. */
@@ -297,7 +299,7 @@ void peers_open(uv_loop_t *loop, const struct inputs *in)
     call_the_roll();
     start_timers();
     if (!open_key()) {
-        peers.alone = true;
+        peers.alone = peers.late = true;
         return;
     }
     if (peers.leads)
@@ -334,7 +336,7 @@ void peers_report(cJSON *report)
     peers.reported = true;
     if (peers.leads) {
         cJSON_Delete(report); /* the leader has its own outcomes, with all evidence */
-        lead_look();
+        lead_report();
     } else {
         peers.report = report;
         join_report();

@@ -50,10 +50,11 @@ static void drop_knock(struct doubt *d)
 
 static void learn(struct doubt *d, int why)
 {
-    auto_free char *reason = peers_reason(why, TLS_FINE, NULL);
+    auto_free char *reason =
+        why ? peers_reason(why, TLS_FINE, NULL) : mem_dup("is up but has not come to the leader");
 
     drop_knock(d);
-    roster_reason(d->host, why ? reason : "is up but has not come to the leader", false);
+    roster_reason(d->host, reason, false);
     dial_next(d->dial);
 }
 

@@ -203,13 +203,15 @@ static void on_connection(void *data, uv_stream_t *listener)
 static void on_listening(void *data, size_t n, const struct err *err)
 {
     (void)data;
-    if (err->code && peers.leads)
+    if (err->code && peers.leads) {
+        peers.late = true;
         peers_fault(err->blame, err->code, "%s: %s", peers.own, err->text);
-    else if (err->code)
+    } else if (err->code) {
         log_debug("%s", err->text);
-    else
+    } else {
         log_debug("listening on %zu %s, port %ld", n, n == 1 ? "address" : "addresses",
                   peers.in->settings.peer_port);
+    }
 }
 
 void guests_open(void)

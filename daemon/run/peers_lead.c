@@ -18,6 +18,7 @@
 
 #define NAMES_MAX      8  /* in the sentence about hosts that are missing */
 #define REPORT_LIMIT_S 30 /* beyond the grace that ranks have to end */
+#define LATE_LIMIT_S   30 /* for hosts that come after a failure, to be told of it */
 
 static void send_all(const struct wire_message *m, const struct roster_host *but)
 {
@@ -54,21 +55,56 @@ static void on_report_limit(uv_timer_t *timer)
             lose(&peers.roster.hosts[i], "has not reported");
 }
 
-void lead_end(bool stopped, const char *text, const struct roster_host *from, bool here)
+static void arm_report_limit(void)
 {
     const struct settings *settings = &peers.in->settings;
+    double grace_s = peers.stopped ? settings->stop_grace_s : settings->stop_failure_grace_s;
+
+    peers_arm(&peers.wait, on_report_limit, grace_s + REPORT_LIMIT_S);
+}
+
+static void on_late_limit(uv_timer_t *timer)
+{
+    (void)timer;
+    peers.late = true;
+    lead_look();
+}
+
+/* A host that starts a little later would else wait for a leader that has come and gone. Whoever
+ * asks for a stop asks all hosts, and does not wait. */
+static void arm_late_limit(void)
+{
+    double left_s =
+        peers.in->settings.peer_meet_limit_s - (double)(clock_ms() - peers.open_ms) / 1000;
+
+    (void)uv_timer_stop(&peers.limit);
+    peers.late |= peers.stopped || left_s <= 0;
+    if (!peers.met && !peers.late)
+        peers_arm(&peers.limit, on_late_limit, left_s < LATE_LIMIT_S ? left_s : LATE_LIMIT_S);
+}
+
+/* May another host still come? Not one that was turned away. */
+static bool may_come(void)
+{
+    for (size_t i = 0; !peers.late && i < peers.roster.n; i++)
+        if (peers.roster.hosts[i].state == ROSTER_ABSENT && !peers.roster.hosts[i].firm)
+            return true;
+    return false;
+}
+
+void lead_end(bool stopped, const char *text, const struct roster_host *from, bool here)
+{
     const struct wire_message m = {.kind = WIRE_END, .stopped = stopped, .text = (char *)text};
 
     if (!peers_note_end(stopped, text))
         return;
-    (void)uv_timer_stop(&peers.limit);
     (void)uv_timer_stop(&peers.say);
     doubts_close();
     send_all(&m, from);
     if (!here)
         peers_post_end();
-    peers_arm(&peers.wait, on_report_limit,
-              (stopped ? settings->stop_grace_s : settings->stop_failure_grace_s) + REPORT_LIMIT_S);
+    arm_report_limit();
+    arm_late_limit();
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -150,10 +186,20 @@ void lead_look(void)
         have_met();
     if (peers.met && peers.ready && !peers.started && !peers.ended && n_ready == peers.roster.n)
         start();
-    if (peers.reported && !roster_count(&peers.roster, ROSTER_AT_WORK)) {
+    if (peers.reported && !roster_count(&peers.roster, ROSTER_AT_WORK) && !may_come()) {
         guests_close(); /* who comes now comes too late to be heard */
         peers_post(PEERS_REPORTED, NULL);
     }
+}
+
+void lead_report(void)
+{
+    auto_free char *absent =
+        roster_text(&peers.roster, ROSTER_BIT(ROSTER_ABSENT), false, NAMES_MAX);
+
+    if (may_come())
+        log_info("waiting for %s, to tell of the failure", absent);
+    lead_look();
 }
 
 /* ---- who comes ------------------------------------------------------------------------------- */
@@ -272,8 +318,10 @@ static void admit(struct peer *g, struct roster_host *host, const struct wire_me
     mind_release(m);
     link_send(g->link, &welcome);
     ping(host, now_ms);
-    if (peers.ended)
+    if (peers.ended) {
         link_send(g->link, &end);
+        arm_report_limit();
+    }
     lead_look();
 }
 

@@ -65,6 +65,7 @@ struct peers {
     unsigned posted; /* bits of enum peers_event */
     bool ready;      /* this host */
     bool met;        /* all hosts have come */
+    bool late;       /* who has not come is not waited for any more */
     bool started;
     bool ended;     /* something ends the job for all; `stopped`: on request */
     bool ended_own; /* ... and this host has said so first, as far as it knows */
@@ -103,6 +104,7 @@ void lead_message(struct peer *p, struct wire_message *m);
 void lead_closed(struct roster_host *host, int why, enum tls_fault fault, const char *text);
 /* `from` has told us, or NULL: nobody need tell it. `here`: this host says so itself. */
 void lead_end(bool stopped, const char *text, const struct roster_host *from, bool here);
+void lead_report(void);
 void lead_look(void); /* is it time to start, to judge? */
 void lead_beat(uint64_t now_ms);
 void lead_late(void); /* not all have come in time */

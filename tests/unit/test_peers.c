@@ -26,6 +26,8 @@
 
 #define HOSTS_MAX 4
 #define SAID_MAX  4096
+#define MEET_S    30 /* limits that no test reaches, but where it is about them */
+#define SILENCE_S 15.0
 
 /* ACT_WORK goes on until it is told to end. */
 enum act { ACT_NOTHING, ACT_FAIL, ACT_STOP, ACT_DIE, ACT_FREEZE, ACT_WORK };
@@ -44,6 +46,8 @@ struct script {
 
 static struct {
     unsigned port;
+    int meet_s;
+    double silence_s;
     int n;
     struct script scripts[HOSTS_MAX];
     pid_t pids[HOSTS_MAX];
@@ -227,15 +231,16 @@ __attribute__((noreturn)) static void run_host(int i, const struct script *scrip
         mem_printf("{\"current_host\": \"127.77.0.%d\", \"hosts\": [%s],"
                    " \"network_interface_name\": \"lo\"}",
                    script->as ? script->as : i + 1, script->hosts ? script->hosts : all);
-    auto_free char *set = mem_printf("peer.port=%u peer.meet_limit_s=2 peer.heartbeat_s=0.1"
-                                     " peer.silence_s=0.6 stop.failure_grace_s=0",
-                                     t.port);
+    auto_free char *set =
+        mem_printf("peer.port=%u peer.meet_limit_s=%d peer.heartbeat_s=0.1"
+                   " peer.silence_s=%g stop.failure_grace_s=0",
+                   t.port, t.meet_s ? t.meet_s : MEET_S, t.silence_s > 0 ? t.silence_s : SILENCE_S);
     struct made m = made_new(&(struct given){.resources = resources,
                                              .program = script->program,
                                              .variables = script->variables,
                                              .set = set});
 
-    (void)alarm(20);
+    (void)alarm(60);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_IGN); /* as run/signals does */
     h.script = script;
@@ -457,6 +462,30 @@ static void test_failure_before_the_start_starts_nobody(void **state)
     assert_said(1, "verdict 42 failed");
 }
 
+static void test_host_that_comes_after_a_failure_is_told_of_it(void **state)
+{
+    (void)state;
+    t.scripts[0].at_open = ACT_FAIL;
+    t.scripts[1].absent = true;
+    start_hosts(2);
+    await_word(0, "serried: waiting for 127.77.0.2, to tell of the failure");
+    start_host(1);
+    finish_hosts();
+    assert_said(1, "end: it has failed");
+    assert_said(1, "verdict 42 failed");
+    assert_said(0, "127.77.0.2 told");
+}
+
+static void test_stop_does_not_wait_for_hosts_that_are_absent(void **state)
+{
+    (void)state;
+    t.scripts[0].at_open = ACT_STOP;
+    t.scripts[1].absent = true;
+    start_hosts(2);
+    finish_hosts();
+    assert_said(0, "reported");
+}
+
 static void test_stop_on_one_stops_all(void **state)
 {
     (void)state;
@@ -486,12 +515,13 @@ static void test_killed_host_is_lost(void **state)
 static void test_frozen_host_is_lost(void **state)
 {
     (void)state;
+    t.silence_s = 1.5;
     t.scripts[0].at_start = ACT_WORK;
     t.scripts[1].at_start = ACT_FREEZE;
     start_hosts(2);
     assert_int_equal(finish_host(0), 0);
-    assert_said(0, "end: host 127.77.0.2 is lost: no sign of life for 0.6 s");
-    assert_said(0, "127.77.0.2 lost: no sign of life for 0.6 s");
+    assert_said(0, "end: host 127.77.0.2 is lost: no sign of life for 1.5 s");
+    assert_said(0, "127.77.0.2 lost: no sign of life for 1.5 s");
     (void)kill(t.pids[1], SIGCONT);
     finish_hosts();
     assert_said(1, "end: leader 127.77.0.1 is lost: connection closed");
@@ -515,11 +545,12 @@ static void test_killed_leader_ends_all(void **state)
 static void test_hosts_that_are_missing_are_named_by_all(void **state)
 {
     (void)state;
+    t.meet_s = 5;
     t.scripts[1].absent = true;
     start_hosts(3);
     finish_hosts();
-    assert_said(0, "fault of host: missing after 2 s: 127.77.0.2 (connection refused)");
-    assert_said(2, "end: missing after 2 s: 127.77.0.2 (connection refused)");
+    assert_said(0, "fault of host: missing after 5 s: 127.77.0.2 (connection refused)");
+    assert_said(2, "end: missing after 5 s: 127.77.0.2 (connection refused)");
     assert_said(2, "verdict 42 failed");
     assert_said(0, "127.77.0.3 told");
 }
@@ -527,6 +558,7 @@ static void test_hosts_that_are_missing_are_named_by_all(void **state)
 static void test_missing_leader_is_named_by_all(void **state)
 {
     (void)state;
+    t.meet_s = 2;
     t.scripts[0].absent = true;
     start_hosts(3);
     finish_hosts();
@@ -562,6 +594,7 @@ static void test_hosts_that_disagree_do_not_start(void **state)
 static void test_host_that_takes_another_for_the_leader_is_told(void **state)
 {
     (void)state;
+    t.meet_s = 2;
     t.scripts[2].hosts = "\"127.77.0.2\", \"127.77.0.1\", \"127.77.0.3\"";
     start_hosts(3);
     finish_hosts();
@@ -573,6 +606,7 @@ static void test_host_that_takes_another_for_the_leader_is_told(void **state)
 static void test_host_with_another_key_is_not_let_in(void **state)
 {
     (void)state;
+    t.meet_s = 2;
     t.scripts[1].variables =
         "SERRIED_JOB_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
     start_hosts(2);
@@ -639,6 +673,8 @@ int main(void)
         peers_test(test_failure_of_one_ends_all),
         peers_test(test_failure_of_the_leader_ends_all),
         peers_test(test_failure_before_the_start_starts_nobody),
+        peers_test(test_host_that_comes_after_a_failure_is_told_of_it),
+        peers_test(test_stop_does_not_wait_for_hosts_that_are_absent),
         peers_test(test_stop_on_one_stops_all),
         peers_test(test_killed_host_is_lost),
         peers_test(test_frozen_host_is_lost),
@@ -653,6 +689,6 @@ int main(void)
         peers_test(test_strangers_do_not_keep_the_hosts_from_meeting),
     };
 
-    (void)alarm(90);
+    (void)alarm(180);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
