@@ -2,6 +2,9 @@
 bin_PROGRAMS += serry
 serry_SOURCES = \
 	%D%/check.c \
+	%D%/emulate.c %D%/emulate.h \
+	%D%/emulate_job.c \
+	%D%/emulate_options.c \
 	%D%/keygen.c \
 	%D%/main.c \
 	%D%/options.c \
@@ -9,4 +12,4 @@ serry_SOURCES = \
 	%D%/plan_text.c \
 	%D%/settings.c \
 	%D%/verbs.h
-serry_LDADD = $(SERRIED_PURE) $(CJSON_LIBS) -lm
+serry_LDADD = libemulator.a $(SERRIED_PURE) $(UV_LIBS) $(CJSON_LIBS) -lm

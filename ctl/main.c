@@ -24,20 +24,22 @@ static const struct verb {
     const char *sentence;              /* NULL: for the build only */
     int (*run)(int argc, char **argv); /* NULL: not part of this version */
     bool reads_inputs;                 /* has the options of ctl_options_read() */
+    void (*help)(struct buf *out);     /* instead; NULL: the line above says all */
 } verbs[] = {
-    {"plan",     "shows all that would run, and starts nothing",       ctl_plan,     true },
-    {"check",    "lists everything that is wrong with a job's inputs", ctl_check,    true },
-    {"help",     "explains a verb: serry help VERB",                   run_help,     false},
-    {"doctor",   "looks for trouble of the machine",                   NULL,         false},
-    {"emulate",  "runs a job of several hosts on this machine",        NULL,         false},
-    {"status",   "shows the state of a running job",                   NULL,         false},
-    {"top",      "shows what the ranks of a running job use",          NULL,         false},
-    {"logs",     "shows the lines of ranks",                           NULL,         false},
-    {"stop",     "stops a running job",                                NULL,         false},
-    {"dump",     "shows where the ranks of a running job are",         NULL,         false},
-    {"report",   "renders the events of a job",                        NULL,         false},
-    {"keygen",   "makes the key that the hosts of a job share",        ctl_keygen,   false},
-    {"settings", NULL,                                                 ctl_settings, false},
+    {"plan",     "shows all that would run, and starts nothing",       ctl_plan,     true,  NULL},
+    {"check",    "lists everything that is wrong with a job's inputs", ctl_check,    true,  NULL},
+    {"help",     "explains a verb: serry help VERB",                   run_help,     false, NULL},
+    {"doctor",   "looks for trouble of the machine",                   NULL,         false, NULL},
+    {"emulate",  "runs a job of several hosts on this machine",        ctl_emulate,  false,
+     ctl_emulate_help                                                                           },
+    {"status",   "shows the state of a running job",                   NULL,         false, NULL},
+    {"top",      "shows what the ranks of a running job use",          NULL,         false, NULL},
+    {"logs",     "shows the lines of ranks",                           NULL,         false, NULL},
+    {"stop",     "stops a running job",                                NULL,         false, NULL},
+    {"dump",     "shows where the ranks of a running job are",         NULL,         false, NULL},
+    {"report",   "renders the events of a job",                        NULL,         false, NULL},
+    {"keygen",   "makes the key that the hosts of a job share",        ctl_keygen,   false, NULL},
+    {"settings", NULL,                                                 ctl_settings, false, NULL},
 };
 
 static const struct verb *find(const char *name)
@@ -119,6 +121,10 @@ int ctl_help(const char *name)
         return unknown(name);
     if (!verb->run)
         return not_there(name);
+    if (verb->help) {
+        verb->help(&out);
+        return ctl_print(&out);
+    }
     buf_printf(&out, "usage: serry %s%s\n", name, verb->reads_inputs ? " [OPTION ...]" : "");
     if (verb->sentence)
         buf_printf(&out, "%s %s.\n", name, verb->sentence);

@@ -36,6 +36,8 @@ int ctl_status(const struct findings *findings);
 /* Each verb gets the words behind its name and gives the exit status. */
 int ctl_plan(int argc, char **argv);
 int ctl_check(int argc, char **argv);
+int ctl_emulate(int argc, char **argv);
+void ctl_emulate_help(struct buf *out);
 int ctl_keygen(int argc, char **argv);
 int ctl_settings(int argc, char **argv);
 

@@ -57,6 +57,15 @@ static void test_outcome_names_signals_and_adds_128(void **state)
     }
 }
 
+static void test_outcome_of_a_lost_host_is_no_ranks(void **state)
+{
+    struct outcome o = {.host = "algo-2", .lost = (char *)(uintptr_t) "connection closed"};
+
+    (void)state;
+    assert_int_equal(outcome_status(&o), 69);
+    assert_text(&o, "lost: connection closed");
+}
+
 static void test_outcome_every_signal_has_a_name(void **state)
 {
     char text[16];
@@ -98,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcome_passes_exit_codes_on),
         cmocka_unit_test(test_outcome_names_signals_and_adds_128),
+        cmocka_unit_test(test_outcome_of_a_lost_host_is_no_ranks),
         cmocka_unit_test(test_outcome_every_signal_has_a_name),
         cmocka_unit_test(test_outcome_help_says_where_to_look),
         cmocka_unit_test(test_outcome_without_a_start_or_end_is_no_success),
