@@ -10,6 +10,10 @@ E2E_STORIES = \
 	%D%/08-rank-variables.bats \
 	%D%/09-tuning.bats \
 	%D%/10-secrets.bats \
+	%D%/14-meeting.bats \
+	%D%/15-order.bats \
+	%D%/16-lost-hosts.bats \
+	%D%/17-ends.bats \
 	%D%/19-lines.bats \
 	%D%/20-progress.bats \
 	%D%/21-bytes.bats \
@@ -31,13 +35,16 @@ E2E_STORIES = \
 	%D%/console.bats \
 	%D%/contract-outcomes.bats \
 	%D%/earlier-runs.bats \
+	%D%/emulate.bats \
 	%D%/hangs.bats \
 	%D%/inherited.bats \
+	%D%/many-hosts.bats \
 	%D%/plan-text.bats \
 	%D%/pytorch.bats \
 	%D%/settings.bats \
+	%D%/strangers.bats \
 	%D%/torchrun.bats
-EXTRA_DIST += $(E2E_STORIES) %D%/lib.bash %D%/.shellcheckrc %D%/programs/ddp.py
+EXTRA_DIST += $(E2E_STORIES) %D%/hosts.bash %D%/lib.bash %D%/.shellcheckrc %D%/programs/ddp.py
 
 # Programs that stand for a user's: without sanitizers, which have an opinion on aborts and memory.
 E2E_RANKS = \
@@ -47,6 +54,7 @@ E2E_RANKS = \
 	%D%/programs/hog \
 	%D%/programs/lastwords \
 	%D%/programs/orphans \
+	%D%/programs/reduce \
 	%D%/programs/show \
 	%D%/programs/signals \
 	%D%/programs/survivors
@@ -68,6 +76,9 @@ E2E_RANKS = \
 %C%_programs_orphans_SOURCES = %D%/programs/orphans.c %D%/programs/rank.h
 %C%_programs_orphans_CFLAGS = $(WARN_CFLAGS)
 %C%_programs_orphans_LDFLAGS =
+%C%_programs_reduce_SOURCES = %D%/programs/reduce.c %D%/programs/rank.h
+%C%_programs_reduce_CFLAGS = $(WARN_CFLAGS)
+%C%_programs_reduce_LDFLAGS =
 %C%_programs_show_SOURCES = %D%/programs/show.c %D%/programs/rank.h
 %C%_programs_show_CFLAGS = $(WARN_CFLAGS)
 %C%_programs_show_LDFLAGS =
