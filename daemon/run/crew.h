@@ -54,7 +54,7 @@ void crew_name_stubborn(const struct crew *c);
 char *crew_list_running(const struct crew *c);
 char *crew_list_gone(const struct crew *c, uint64_t before_ms);
 /* Of the ranks and of the steps that failed, with their last words; free() it, its texts are
- * borrowed. */
+ * borrowed; there is room for one more. */
 struct outcome *crew_outcomes(struct crew *c, size_t *n);
 /* Shows the last lines of this rank, if the console hides its lines. */
 void crew_show_hidden(const struct crew *c, unsigned rank);

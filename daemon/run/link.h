@@ -24,8 +24,8 @@ struct link_calls {
     void (*on_open)(struct link *l); /* connected, and both know the key */
     /* The message is the callee's to wire_message_done(). It may close the link. */
     void (*on_message)(struct link *l, struct wire_message *m);
-    /* errno-like `why` (-ECONNREFUSED, -ETIMEDOUT, -EPROTO, -EOF as UV_EOF, -ENOBUFS: does not read,
-     * -EBADMSG) and for -EPROTO tls_fault. */
+    /* errno-like `why` (-ECONNREFUSED, -ETIMEDOUT, -EPROTO, -EOF as UV_EOF, -ENOBUFS: does not
+     * read, -EBADMSG) and for -EPROTO tls_fault. */
     void (*on_closed)(struct link *l, int why, enum tls_fault fault, const char *text);
 };
 
@@ -41,8 +41,8 @@ void link_set_data(struct link *l, void *data);
 void link_send(struct link *l, const struct wire_message *m);
 /* Sends what is queued, as long as the other end takes it, LINK_OPEN_MS at most, then closes. */
 void link_finish(struct link *l);
-void link_close(struct link *l); /* at once; NULL is fine */
-uint64_t link_heard_ms(const struct link *l); /* when the last byte came, CLOCK_MONOTONIC */
+void link_close(struct link *l);               /* at once; NULL is fine */
+uint64_t link_heard_ms(const struct link *l);  /* when the last byte came, CLOCK_MONOTONIC */
 const char *link_claims(const struct link *l); /* tls_claims() */
 /* Own address of the connection, and the other's; "" where unknown. */
 void link_addresses(const struct link *l, char own[64], char other[64]);

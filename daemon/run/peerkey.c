@@ -96,7 +96,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What all hosts know: the job's name and its hosts, in an order that nobody can mistake. */
+/* What all hosts know: the job's name; of one without a name its hosts, in an order that nobody can
+ * mistake. (With a name, hosts whose lists differ can still tell each other how.) */
 static void describe(const struct job *job, struct buf *out)
 {
     auto_strv struct strv hosts = {0};
@@ -104,9 +105,11 @@ static void describe(const struct job *job, struct buf *out)
     strv_add_all(&hosts, &job->hosts);
     if (hosts.n)
         qsort(hosts.v, hosts.n, sizeof(*hosts.v), by_text);
-    buf_str(out, job->training_job ? job->training_job : "");
+    buf_printf(out, "%s\n", job->training_job ? job->training_job : "");
+    if (job->training_job && *job->training_job)
+        return;
     for (size_t i = 0; i < hosts.n; i++)
-        buf_printf(out, "\n%s", hosts.v[i]);
+        buf_printf(out, "%s\n", hosts.v[i]);
 }
 
 static bool derive(const unsigned char *secret, size_t n, const struct buf *info,

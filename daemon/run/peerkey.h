@@ -16,7 +16,7 @@ struct settings;
 
 struct peerkey {
     unsigned char bytes[PEERKEY_SIZE]; /* bound to the job: not the file's own */
-    char tag[17];                      /* hexadecimal; of the job's name and hosts, public */
+    char tag[17];                      /* hexadecimal; of the job's name, else its hosts; public */
     bool derived;                      /* no secret was given */
 };
 

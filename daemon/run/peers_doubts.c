@@ -18,76 +18,61 @@
 #define AGAIN_MS   3000
 #define ATTEMPT_MS 5000
 
-struct knock;
-
 struct doubt {
     struct roster_host *host;
-    struct dial *dial;   /* NULL: not asked any more */
-    struct knock *knock; /* under way */
+    struct dial *dial; /* NULL: not asked any more */
+    struct link *link; /* under way */
 };
 
-/* A connection that is closed as soon as it is there. */
-struct knock {
-    uv_tcp_t tcp;
-    uv_connect_t request;
-    struct doubt *doubt; /* NULL: nobody waits for the answer */
-};
-
-static void on_knock_closed(uv_handle_t *handle)
+static void learn(struct doubt *d, const char *reason)
 {
-    free(handle->data);
-}
-
-static void drop_knock(struct doubt *d)
-{
-    struct knock *k = TAKE(d->knock);
-
-    if (!k)
-        return;
-    k->doubt = NULL;
-    uv_close((uv_handle_t *)&k->tcp, on_knock_closed);
-}
-
-static void learn(struct doubt *d, int why)
-{
-    auto_free char *reason =
-        why ? peers_reason(why, TLS_FINE, NULL) : mem_dup("is up but has not come to the leader");
-
-    drop_knock(d);
+    link_close(TAKE(d->link));
     roster_reason(d->host, reason, false);
     dial_next(d->dial);
 }
 
-static void on_answer(uv_connect_t *request, int status)
+/* As if it were the leader: one that takes itself for that says so, and how it differs. */
+static void on_open(struct link *l)
 {
-    struct knock *k = request->data;
+    peers_say_hello(l);
+}
 
-    if (k->doubt)
-        learn(k->doubt, status);
+static void on_message(struct link *l, struct wire_message *m)
+{
+    struct doubt *d = link_data(l);
+
+    if (m->kind == WIRE_REFUSE && m->final)
+        peers_fault(BLAME_CONFIG, -EINVAL, "%s", m->text); /* ends all doubts */
+    else
+        learn(d, "is up but has not come to the leader");
+    wire_message_done(m);
+}
+
+static void on_closed(struct link *l, int why, enum tls_fault fault, const char *text)
+{
+    struct doubt *d = link_data(l);
+    auto_free char *reason = peers_reason(why, fault, text);
+
+    d->link = NULL;
+    learn(d, reason);
 }
 
 static void attempt(void *data, const struct sockaddr *address)
 {
+    static const struct link_calls calls = {on_open, on_message, on_closed};
     struct doubt *d = data;
-    struct knock *k = mem_zero(sizeof(*k));
-    int rc = uv_tcp_init(peers.loop, &k->tcp);
+    int why = 0;
 
-    if (rc) {
-        free(k);
-        learn(d, rc);
-        return;
-    }
-    k->tcp.data = k->request.data = k;
-    k->doubt = d;
-    d->knock = k;
-    rc = uv_tcp_connect(&k->request, &k->tcp, address, on_answer);
-    if (rc)
-        learn(d, rc);
+    if (!d->host->reason)
+        roster_reason(d->host, "no answer", false); /* so far */
+    d->link = link_connect(peers.loop, peers.tls, address, &calls, d, &why);
+    if (!d->link)
+        learn(d, uv_strerror(why));
 }
 
 static void late(void *data)
 {
-    learn(data, -ETIMEDOUT);
+    learn(data, "no answer");
 }
 
 static void not_found(void *data)
@@ -120,7 +105,7 @@ void doubts_open(void)
 
 static void end(struct doubt *d)
 {
-    drop_knock(d);
+    link_close(TAKE(d->link));
     dial_close(TAKE(d->dial));
 }
 

@@ -107,18 +107,22 @@ static void mind_stranger(const struct peer *g, enum tls_fault fault)
     }
 }
 
+void guests_answer(struct peer *g, bool final, const char *text)
+{
+    const struct wire_message m = {.kind = WIRE_REFUSE, .final = final, .text = (char *)text};
+
+    g->leaving = true;
+    link_send(g->link, &m);
+    link_finish(g->link);
+}
+
 void guests_refuse(struct peer *g, bool final, const char *text)
 {
-    struct wire_message m = {.kind = WIRE_REFUSE, .final = final, .text = mem_dup(text)};
-
     if (is_first(STRANGER_HELLO))
         log_warning("%s is not let in: %s", g->address, text);
     else
         log_debug("%s is not let in: %s", g->address, text);
-    g->leaving = true;
-    link_send(g->link, &m);
-    link_finish(g->link);
-    wire_message_done(&m);
+    guests_answer(g, final, text);
 }
 
 /* ---- what a connection says -------------------------------------------------------------------

@@ -53,7 +53,7 @@ static void lose_leader(const char *reason)
 
 /* ---- the way to the leader ------------------------------------------------------------------- */
 
-static void say_hello(void)
+void peers_say_hello(struct link *l)
 {
     const struct job *job = peers.in->job;
     const struct plan_host *self = launcher_self(peers.in->plan);
@@ -66,7 +66,7 @@ static void say_hello(void)
                                    .port = job->facts.master_port,
                                    .body = peers.agreed};
 
-    link_send(peers.link, &m);
+    link_send(l, &m);
 }
 
 static void say_ready(void)
@@ -129,7 +129,7 @@ static void on_refuse(struct wire_message *m)
         return;
     }
     roster_reason(leader(), reason, true);
-    peers_fault(BLAME_CONFIG, -EINVAL, "leader %s refuses this host: %s", peers.leader, m->text);
+    peers_fault(BLAME_CONFIG, -EINVAL, "%s", m->text);
     be_alone();
 }
 
@@ -173,8 +173,7 @@ static void on_ping(struct wire_message *m)
 
 static void on_open(struct link *l)
 {
-    (void)l;
-    say_hello();
+    peers_say_hello(l);
 }
 
 static void on_message(struct link *l, struct wire_message *m)
@@ -221,6 +220,8 @@ static void attempt(void *data, const struct sockaddr *address)
     int why = 0;
 
     (void)data;
+    if (!leader()->reason)
+        roster_reason(leader(), "no answer", false); /* so far */
     peers.link = link_connect(peers.loop, peers.tls, address, &calls, NULL, &why);
     if (!peers.link)
         try_again(uv_strerror(why));
@@ -249,15 +250,17 @@ void join_late(void)
 
 /* ---- what others ask ------------------------------------------------------------------------- */
 
-/* Somebody takes us for the leader: the two configurations differ, and how may be seen. */
+/* Somebody takes us for the leader, or the leader asks why we do not come. */
 void join_hello(struct peer *g, struct wire_message *m)
 {
     auto_free char *difference = agree_difference(peers.agreed, peers.own, m->body, m->host);
-    auto_free char *text =
-        mem_printf("%s is not the leader: its resourceconfig.json makes %s that%s%s", peers.own,
-                   peers.leader, difference ? "; " : "", difference ? difference : "");
 
-    guests_refuse(g, difference, text);
+    if (!difference) {
+        guests_answer(g, false, "not the leader");
+        return;
+    }
+    guests_refuse(g, true, difference);
+    peers_fault(BLAME_CONFIG, -EINVAL, "%s", difference);
 }
 
 /* ---- what this host says ----------------------------------------------------------------------

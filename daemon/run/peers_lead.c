@@ -336,7 +336,7 @@ void lead_hello(struct peer *g, struct wire_message *m)
         admit(g, host, m);
         return;
     }
-    guests_refuse(g, true, text);
+    guests_refuse(g, fault, text);
     if (!fault)
         return;
     roster_reason(host, text, true);

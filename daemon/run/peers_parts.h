@@ -113,6 +113,7 @@ void lead_close(void); /* all connections of hosts */
 
 /* ---- peers_join.c --------------------------------------------------------------------------- */
 
+void peers_say_hello(struct link *l);
 void join_open(void);
 void join_hello(struct peer *g, struct wire_message *m); /* to the wrong host: we do not lead */
 void join_ready(void);
@@ -127,8 +128,9 @@ void join_close(void);
 void guests_open(void);
 void guests_close(void); /* no more connections; those that wait are closed, but for last words */
 void guests_drop(void);  /* all of them */
-void guests_admit(struct peer *g, struct roster_host *host); /* it is a guest no more */
-void guests_refuse(struct peer *g, bool final, const char *text);
+void guests_admit(struct peer *g, struct roster_host *host);      /* it is a guest no more */
+void guests_answer(struct peer *g, bool final, const char *text); /* WIRE_REFUSE, and good-bye */
+void guests_refuse(struct peer *g, bool final, const char *text); /* ... with a line in the log */
 void guests_sweep(uint64_t now_ms); /* those who know the key and say nothing */
 void peer_drop(struct peer *p);     /* closes its link, forgets it; NULL is fine */
 

@@ -225,6 +225,11 @@ static void cut(void)
 static void tell(void)
 {
     s.outcomes = crew_outcomes(&s.crew, &s.n_outcomes);
+    if (s.trouble.code) /* room for it is there: no rank has run */
+        s.outcomes[s.n_outcomes++] = (struct outcome){.host = s.in->job->host,
+                                                      .step = "meeting",
+                                                      .spawn_blame = s.trouble.blame,
+                                                      .spawn_error = s.trouble.text};
     memory_read(&s.memory, &s.memory_facts);
     if (!s.many) {
         post_job(JEV_JUDGED);

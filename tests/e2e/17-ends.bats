@@ -27,10 +27,18 @@ END
     some_hosts 2
     hosts_program reduce
     hosts_torch_job 1 reduce
-    # the daemons' own port is as taken as any
-    emulated --set torch.port=7770
+    emulate --fault late-start:algo-1@2
+    wait_for 10 eval 'in_host algo-1 true 2>/dev/null'
+    in_host algo-1 "$PYTHON" -c 'import socket, os
+s = socket.create_server(("", 7777))
+print("taken", flush=True)
+if os.fork() == 0:
+    os.close(1)
+    s.accept()' >"$T/taker"
+    has "$T/taker" taken
+    finish 30
     all_succeeded
-    has "$T/err" 'port 7770 is taken: MASTER_PORT is'
+    has "$T/err" 'algo-1\] serried: port 7777 is taken: MASTER_PORT is' 'algo-2\] serried: port 7777 is taken: MASTER_PORT is'
 }
 
 @test "the console shows one rank, and the last words of the one that failed on another host" {
@@ -47,8 +55,8 @@ END
     is "$status" 9 status
     has "$T/out" '^\[algo-1:0\] line 5 of rank 0$' '^\[algo-2:3\] line 5 of rank 3$'
     has_not "$T/out" 'of rank [12]$'
-    for rank in 0 1; do is "$(wc -l <"$(own_of algo-1)/logs/$rank.out")" 5; done
-    for rank in 2 3; do is "$(wc -l <"$(own_of algo-2)/logs/$rank.out")" 5; done
+    is "$(wc -l <"$(own_of algo-1)/logs/0.out")" 5
+    is "$(wc -l <"$(own_of algo-2)/logs/3.out")" 5
 }
 
 @test "the first failure, not the loudest, across hosts" {

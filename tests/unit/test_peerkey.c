@@ -48,22 +48,25 @@ static void assert_same(const struct peerkey *a, const struct peerkey *b, bool s
     assert_int_equal(memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0, same);
 }
 
-static void test_peerkey_is_bound_to_the_job_and_to_its_hosts_in_any_order(void **state)
+static void test_peerkey_is_bound_to_the_job_and_without_a_name_to_its_hosts(void **state)
 {
     struct peerkey a, b, c, d;
 
     (void)state;
     assert_int_equal(key_of(TWO_HOSTS, "TRAINING_JOB_NAME=a", NULL, &a, NULL), 0);
     assert_int_equal(key_of(TWO_HOSTS, "TRAINING_JOB_NAME=b", NULL, &b, NULL), 0);
-    assert_int_equal(key_of("{\"current_host\": \"algo-1\", \"hosts\": [\"algo-2\", \"algo-1\"]}",
-                            "TRAINING_JOB_NAME=a", NULL, &c, NULL),
-                     0);
-    assert_int_equal(key_of(TWO_GROUPS, "TRAINING_JOB_NAME=a", NULL, &d, NULL), 0);
+    assert_int_equal(key_of(TWO_GROUPS, "TRAINING_JOB_NAME=a", NULL, &c, NULL), 0);
     assert_same(&a, &b, false);
     assert_string_not_equal(a.tag, b.tag);
     assert_same(&a, &c, true);
     assert_string_equal(a.tag, c.tag);
-    assert_same(&a, &d, false);
+    assert_int_equal(key_of(TWO_HOSTS, NULL, NULL, &b, NULL), 0);
+    assert_int_equal(key_of("{\"current_host\": \"algo-1\", \"hosts\": [\"algo-2\", \"algo-1\"]}",
+                            NULL, NULL, &c, NULL),
+                     0);
+    assert_int_equal(key_of(TWO_GROUPS, NULL, NULL, &d, NULL), 0);
+    assert_same(&b, &c, true);
+    assert_same(&b, &d, false);
     assert_true(a.derived);
     assert_int_equal(strlen(a.tag), 16);
 }
@@ -154,7 +157,7 @@ static void test_keyform_reads_what_it_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peerkey_is_bound_to_the_job_and_to_its_hosts_in_any_order),
+        cmocka_unit_test(test_peerkey_is_bound_to_the_job_and_without_a_name_to_its_hosts),
         cmocka_unit_test(test_peerkey_of_a_variable_or_a_file_is_the_same_secret),
         cmocka_unit_test(test_peerkey_faults_are_sentences_without_the_key),
         cmocka_unit_test(test_peerkey_that_is_not_there),
