@@ -438,7 +438,9 @@ static void close_rack(struct rack *r)
         int status;
 
         l->children = c->next;
-        (void)kill(c->id ? -c->pid : c->pid, SIGKILL); /* the daemon's keeper clears up after it */
+        if (c->id)
+            (void)kill(-c->pid, SIGKILL); /* a daemon's keeper clears up after it */
+        (void)kill(c->pid, SIGKILL);
         (void)waitpid(c->pid, &status, 0);
         (void)uv_poll_stop(&c->poll);
         (void)close(c->pidfd);

@@ -10,8 +10,9 @@
 
 struct err;
 
-/* fork() into new namespaces (CLONE_NEW*): 0 in the child, its pid here with a descriptor of it, or
- * a negative errno. */
+/* fork() into new namespaces (CLONE_NEW*; 0: none): 0 in the child, its pid here with a descriptor
+ * of it, or a negative errno. Runs no handlers of pthread_atfork(): libuv's would close descriptors
+ * that in a rack's process are others'. */
 pid_t namespaces_fork(uint64_t flags, int *pidfd);
 /* Makes the caller's uid root in the user namespace of `pid`, a child of ours; RACK_RANGE maps the
  * uids of /etc/subuid behind it. */

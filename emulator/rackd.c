@@ -311,14 +311,14 @@ static void make_host(size_t i)
 
 static void start_switch(const unsigned *interfaces)
 {
-    int ends[2], why = 0;
+    int ends[2], pidfd, why = 0;
     char up[8];
     ssize_t n;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         give_up_for("a socket pair", -errno);
-    pid = fork();
+    pid = namespaces_fork(0, &pidfd);
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)close(ends[0]);
@@ -327,6 +327,8 @@ static void start_switch(const unsigned *interfaces)
         switch_run(interfaces, d.n, ends[1]);
     }
     (void)close(ends[1]);
+    if (pid > 0)
+        (void)close(pidfd);
     n = pid < 0 ? -1 : recv(ends[0], up, sizeof(up), 0);
     if (n == (ssize_t)sizeof(why))
         memcpy(&why, up, sizeof(why));
@@ -444,7 +446,7 @@ static void freeze(struct member *h, bool on)
 _Noreturn static void run_command(const struct member *h, char *const *argv, char *const *env,
                                   const int fds[3])
 {
-    int status = 0;
+    int status = 0, pidfd;
     pid_t pid;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -453,9 +455,11 @@ _Noreturn static void run_command(const struct member *h, char *const *argv, cha
     for (int i = 0; i < 3; i++)
         if (dup2(fds[i], i) < 0)
             _exit(127);
-    if (setns(h->pidfd, HOST_FLAGS) < 0)
+    if (setns(h->pidfd, HOST_FLAGS) < 0) {
+        dprintf(2, "serry: the host cannot be entered: %s\n", strerror(errno));
         _exit(127);
-    pid = fork(); /* into the namespace of processes */
+    }
+    pid = namespaces_fork(0, &pidfd); /* into the namespace of processes */
     if (pid == 0) {
         (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -495,11 +499,10 @@ static void take_command(const struct rackd_command *order, const char *words, s
             .news = RACKD_COMMAND_EXITED, .id = order->id, .status = 127 << 8});
         return;
     }
-    c->pid = fork();
+    c->pid = namespaces_fork(0, &c->pidfd);
     if (c->pid == 0)
         run_command(h, strv_list(&argv), strv_list(&env), fds);
     c->id = order->id;
-    c->pidfd = c->pid > 0 ? pidfd_open(c->pid, 0) : -1;
     d.n_commands += c->pid > 0;
 }
 

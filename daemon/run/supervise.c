@@ -221,15 +221,23 @@ static void cut(void)
     crew_tell(&s.crew, REV_GRACE);
 }
 
+/* What the leader is told; what kept this host from starting is like a step that failed. */
+static cJSON *own_report(void)
+{
+    size_t n = s.n_outcomes;
+
+    if (s.trouble.code)
+        s.outcomes[n++] = (struct outcome){.host = s.in->job->host,
+                                           .step = "meeting",
+                                           .spawn_blame = s.trouble.blame,
+                                           .spawn_error = s.trouble.text};
+    return testimony_json(s.outcomes, n, &s.memory_facts, s.in->redact);
+}
+
 /* All has ended here: what became of it is kept, and told. */
 static void tell(void)
 {
     s.outcomes = crew_outcomes(&s.crew, &s.n_outcomes);
-    if (s.trouble.code) /* room for it is there: no rank has run */
-        s.outcomes[s.n_outcomes++] = (struct outcome){.host = s.in->job->host,
-                                                      .step = "meeting",
-                                                      .spawn_blame = s.trouble.blame,
-                                                      .spawn_error = s.trouble.text};
     memory_read(&s.memory, &s.memory_facts);
     if (!s.many) {
         post_job(JEV_JUDGED);
@@ -237,7 +245,7 @@ static void tell(void)
     }
     if (!s.failing && !s.stopped)
         mind_early_exit();
-    peers_report(testimony_json(s.outcomes, s.n_outcomes, &s.memory_facts, s.in->redact));
+    peers_report(own_report());
 }
 
 static void on_written(void *data)

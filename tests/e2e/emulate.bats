@@ -89,17 +89,23 @@ END
 @test "an ordinary user can do the same" {
     ((UID == 0)) || skip "is one already"
     as_user "$SERRY" --version >/dev/null || skip "the program cannot be read by others"
-    chmod 711 "$T" "$(dirname "$T")" 2>/dev/null || true
-    source_file look.sh <<'END'
+    open=$(mktemp -d /tmp/serry-user.XXXXXX)
+    mkdir -m 755 "$open/source"
+    mkdir -m 777 "$open/tmp"
+    chmod 755 "$open"
+    cat >"$open/source/look.sh" <<'END'
 #!/bin/sh
 echo "host $(hostname) rank $RANK of $WORLD_SIZE"
 END
-    mkdir -m 777 "$T/user"
-    (cd / && as_user env -i PATH="$HOST_PATH" TMPDIR="$T/user" "$SERRY" emulate --hosts 2 --ranks 2 --source "$T/source" \
-        --entry look.sh --env "EMULATED_BY=$T" >"$T/out" 2>"$T/err" 3>&- {idle}>&-)
+    chmod 755 "$open/source/look.sh"
+    (cd / && as_user env -i PATH="$HOST_PATH" TMPDIR="$open/tmp" "$SERRY" emulate --hosts 2 --ranks 2 \
+        --source "$open/source" --entry look.sh --env "EMULATED_BY=$T" >"$T/out" 2>"$T/err" 3>&- {idle}>&-) || status=$?
+    left=$(find "$open/tmp" -mindepth 1 -maxdepth 1 | wc -l)
+    rm -rf "$open"
+    is "${status:-0}" 0 status
     has "$T/err" 'user namespaces'
     has "$T/out" 'host algo-1 rank 0 of 4' 'host algo-2 rank 3 of 4'
-    is "$(find "$T/user" -mindepth 1 -maxdepth 1 | wc -l)" 0
+    is "$left" 0
 }
 
 @test "without isolation it runs too, and says so" {
