@@ -83,6 +83,30 @@ emulated() {
     finish 60
 }
 
+# as_user SOURCE [OPTION...]: two hosts of two ranks, made by an ordinary user who has no home; all
+# that he sees and writes is in a folder of his own, in which nothing may be left
+as_user() {
+    local open left source=$1 user=()
+    shift
+    open=$(mktemp -d /tmp/serry-user.XXXXXX)
+    mkdir -m 777 "$open/tmp"
+    cp -r "$source" "$open/source"
+    chmod -R go+rX "$open"
+    ((UID != 0)) || user=(setpriv --reuid=65533 --regid=65533 --clear-groups)
+    (cd / && "${user[@]}" "$SERRY" --version) >/dev/null 2>&1 || {
+        rm -rf "$open"
+        skip "an ordinary user cannot run $SERRY"
+    }
+    status=0
+    (cd / && exec "${user[@]}" env -i PATH="$HOST_PATH" TMPDIR="$open/tmp" "$SERRY" emulate --hosts 2 --ranks 2 \
+        --source "$open/source" --env "EMULATED_BY=$T" "$@" >"$T/out" 2>"$T/err" 3>&- {idle}>&-) || status=$?
+    left=$(find "$open/tmp" -mindepth 1 -maxdepth 1 | wc -l)
+    rm -rf "$open"
+    is "$status" 0 status
+    has "$T/err" 'isolation: user namespaces'
+    is "$left" 0 "left behind"
+}
+
 # in_host HOST CMD...: runs a command there
 in_host() {
     local host=$1

@@ -411,6 +411,36 @@ static void test_verdict_sees_the_cause_behind_more_lines(void **state)
 }
 
 /* Ranks that were well until we told them leave with a code of their own too. */
+/* Its death, and the reset that it meant for others, came before we told them: their traceback had
+ * begun, and our signal cut it. */
+static void test_verdict_a_traceback_that_our_signal_cut_says_little(void **state)
+{
+    static const char *const cuts[] = {
+        "Traceback (most recent call last):\n",
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n",
+        TB("RuntimeError: [./gloo/transport/tcp/pair.cc:589] Read er"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cuts); i++) {
+        size_t n = strlen(cuts[i]) - (i == 2); /* no line's end */
+        struct outcome cut = with_error_at(told(ended(0, -15, 5200, cuts[i]), 5100, n), 5090);
+        struct outcome killed[] = {cut, ended(1, -9, 5095, NULL)};
+        struct outcome reset[] = {cut, ended(1, 1, 5095, RESET)};
+        struct verdict *v, *w;
+
+        killed[0].last_err_len = reset[0].last_err_len = n;
+        killed[0].total_err = reset[0].total_err = n;
+        v = judge(killed, 2);
+        w = judge(reset, 2);
+        assert_string_equal(v->where, "rank 1 on algo-1");
+        assert_int_equal(v->status, 137);
+        assert_string_equal(w->where, "rank 0 on algo-1");
+        verdict_free(v);
+        verdict_free(w);
+    }
+}
+
 static void test_verdict_what_the_stop_brought_about_is_no_cause(void **state)
 {
     static const char reset[] = "ConnectionResetError: [Errno 104] Connection reset by peer";
@@ -589,6 +619,7 @@ int main(void)
         cmocka_unit_test(test_verdict_a_final_early_exit_names_who_left),
         cmocka_unit_test(test_verdict_texts_are_valid_utf8),
         cmocka_unit_test(test_verdict_sees_the_cause_behind_more_lines),
+        cmocka_unit_test(test_verdict_a_traceback_that_our_signal_cut_says_little),
         cmocka_unit_test(test_verdict_what_the_stop_brought_about_is_no_cause),
         cmocka_unit_test(test_verdict_an_old_traceback_says_nothing_of_a_stopped_rank),
         cmocka_unit_test(test_verdict_shows_the_error_line_or_the_last),

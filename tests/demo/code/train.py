@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A small data-parallel training job: four ranks learn the same plane from generated points and
+# A small data-parallel training job: ranks learn the same plane from generated points and
 # average their gradients over gloo.
 import argparse
 import os
