@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * barrier - plays all hosts of a job but the leader, in one process: meets it, gets ready, waits for
- * the start, says at once that its rank has ended well, waits for the verdict.
+ * barrier - plays all hosts of a job but the leader, in one process: meets it, gets ready, waits
+ * for the start, says at once that its rank has ended well, waits for the verdict.
  *
  * usage: barrier BASE ADDRESS
  *
@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,16 @@
 
 extern char **environ;
 
+#define AGAIN_MS 5 /* the leader may not listen yet */
+
 struct guest {
     const char *host;
     struct tls_context *tls;
+    uv_timer_t again;
+    bool open;
 };
 
+static struct sockaddr_in address;
 static struct inputs in;
 static struct peerkey key;
 static uv_loop_t loop;
@@ -55,8 +61,9 @@ static void say(struct link *l, struct wire_message *m)
 
 static void on_open(struct link *l)
 {
-    const struct guest *g = link_data(l);
+    struct guest *g = link_data(l);
 
+    g->open = true;
     say(l, &(struct wire_message){.kind = WIRE_HELLO,
                                   .version = WIRE_VERSION,
                                   .ranks = 1,
@@ -89,8 +96,8 @@ static void on_message(struct link *l, struct wire_message *m)
         report(l);
         break;
     case WIRE_PING:
-        say(l, &(struct wire_message){
-                   .kind = WIRE_PONG, .time = m->time, .mine = now_ns() / 1000000});
+        say(l,
+            &(struct wire_message){.kind = WIRE_PONG, .time = m->time, .mine = now_ns() / 1000000});
         break;
     case WIRE_VERDICT:
         ended++;
@@ -101,32 +108,52 @@ static void on_message(struct link *l, struct wire_message *m)
     wire_message_done(m);
 }
 
-static void on_closed(struct link *l, int why, enum tls_fault fault, const char *text)
+static void meet(struct guest *g);
+
+static void on_again(uv_timer_t *timer)
 {
-    (void)l;
-    (void)fault;
-    if (!started)
-        (void)fprintf(stderr, "barrier: %s %s\n", uv_strerror(why), text ? text : "");
+    meet(timer->data);
 }
 
-static void meet(const char *host, const struct sockaddr_in *address)
+static void on_closed(struct link *l, int why, enum tls_fault fault, const char *text)
+{
+    struct guest *g = link_data(l);
+
+    (void)fault;
+    (void)text;
+    if (!g->open && why == -ECONNREFUSED) {
+        (void)uv_timer_start(&g->again, on_again, AGAIN_MS, 0);
+    } else if (!started) {
+        (void)fprintf(stderr, "barrier: %s: %s\n", g->host, uv_strerror(why));
+        exit(1);
+    }
+}
+
+static void meet(struct guest *g)
 {
     static const struct link_calls calls = {on_open, on_message, on_closed};
-    struct guest *g = mem_zero(sizeof(*g));
     int why;
+
+    if (!link_connect(&loop, g->tls, (struct sockaddr *)&address, &calls, g, &why))
+        exit(1);
+}
+
+static void add(const char *host)
+{
+    struct guest *g = mem_zero(sizeof(*g));
 
     g->host = host;
     g->tls = tls_context_new(&key, host);
-    if (!g->tls || !link_connect(&loop, g->tls, (const struct sockaddr *)address, &calls, g, &why)) {
-        (void)fprintf(stderr, "barrier: no link\n");
+    if (!g->tls)
         exit(1);
-    }
+    (void)uv_timer_init(&loop, &g->again);
+    g->again.data = g;
+    meet(g);
 }
 
 int main(int argc, char **argv)
 {
     struct inputs_options options = {.base = argc > 1 ? argv[1] : NULL};
-    struct sockaddr_in address = {.sin_family = AF_INET};
     struct err err = ERR_INIT;
 
     for (char **variable = environ; *variable; variable++)
@@ -138,11 +165,12 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: barrier BASE ADDRESS %s\n", err.text);
         return 1;
     }
+    address.sin_family = AF_INET;
     address.sin_port = htons((uint16_t)in.settings.peer_port);
     agreed = agree_make(in.job, in.plan);
     hosts = in.job->hosts.n - 1;
     for (size_t i = 1; i < in.job->hosts.n; i++)
-        meet(in.job->hosts.v[i], &address);
+        add(in.job->hosts.v[i]);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     return started == hosts && ended == hosts ? 0 : 1;
 }

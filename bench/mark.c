@@ -5,10 +5,12 @@
  *
  * BENCH_DO says what then: "" ends, "work" sleeps for half a second, writes a second stamp and
  * ends, "wait" sleeps until a signal, "fail" (rank 0; the others wait) waits for a line on the FIFO
- * that BENCH_GO names, writes a second stamp and exits 1. */
+ * that BENCH_GO names, writes a second stamp and exits 1; "fall" is the same, and the others write
+ * one when SIGTERM comes. */
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,13 @@ static void stamp(void)
         (void)close(fd);
 }
 
+static void on_term(int number)
+{
+    (void)number;
+    stamp();
+    _exit(0);
+}
+
 int main(void)
 {
     const char *what = getenv("BENCH_DO");
@@ -44,7 +53,10 @@ int main(void)
         stamp();
         return 0;
     }
-    if (strcmp(what, "fail") == 0 && rank && strcmp(rank, "0") == 0) {
+    if (strcmp(what, "fall") == 0)
+        (void)signal(SIGTERM, on_term);
+    if ((strcmp(what, "fail") == 0 || strcmp(what, "fall") == 0) && rank &&
+        strcmp(rank, "0") == 0) {
         char byte;
         int fd = open(go ? go : "", O_RDONLY);
 

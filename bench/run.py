@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures serried beside bare programs in the same run, and prints ratios.
 
-usage: bench/run.py BUILD [launch|end|failure|idle|logs ...]
+usage: bench/run.py BUILD [launch|end|failure|idle|logs|hosts|barrier ...]
 
 BUILD is a build folder after `make bench-programs`. Each figure is the median of several
 alternating rounds; the load of the machine shows in all of them alike.
@@ -170,6 +170,103 @@ def idle():
               f"{(after - before) / 5:.1f} wake-ups a second, limit 2")
 
 
+def hosts_tree(folder, hosts, extra=None):
+    """Bases for algo-1 ... below FOLDER/tree, of a torch job with one rank on each host."""
+    names = [f"algo-{i}" for i in range(1, hosts + 1)]
+    for name in names:
+        base = os.path.join(folder, "tree", name)
+        for part in ("input/config", "code", "model", "output/data"):
+            os.makedirs(os.path.join(base, part), exist_ok=True)
+        copy("mark", os.path.join(base, "code/mark"))
+        hyper = {"sagemaker_program": "mark", "sagemaker_torch_distributed_enabled": "true",
+                 "sagemaker_mpi_num_of_processes_per_host": "1", **(extra or {})}
+        for file, content in (("hyperparameters", hyper), ("inputdataconfig", {}),
+                              ("resourceconfig", {"current_host": name, "hosts": names,
+                                                  "network_interface_name": "eth0"})):
+            with open(os.path.join(base, "input/config", file + ".json"), "w") as out:
+                json.dump(content, out)
+    return names
+
+
+def emulate(folder, *options):
+    """serry emulate of the tree; a stamp of each rank's begin and end is in its base."""
+    env = [word for name, value in (("BENCH_STAMPS", "/opt/ml/output/data/stamps"), *options)
+           for word in ("--env", f"{name}={value}")]
+    return subprocess.Popen([os.path.join(build, "serry"), "emulate", "--tree", os.path.join(folder, "tree"),
+                             "--state", os.path.join(folder, "state"), *env],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def host_stamps(folder, name):
+    path = os.path.join(folder, "tree", name, "output/data/stamps")
+    return stamps(path) if os.path.exists(path) else []
+
+
+def hosts():
+    """The first failure on host A to the last rank dead on the others; the end on all hosts after
+    the last rank; all of it up, run and down."""
+    for count in (2, 16, 64):
+        ends, failures, whole = [], [], []
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as folder:
+                names = hosts_tree(folder, count)
+                start = time.monotonic_ns()
+                job = emulate(folder, ("BENCH_DO", "work"))
+                assert job.wait() == 0
+                done = time.monotonic_ns()
+                last = max(max(host_stamps(folder, name)) for name in names)
+                whole.append((done - start) / 1e9)
+                ends.append((done - last) / 1e6)
+            with tempfile.TemporaryDirectory() as folder:
+                names = hosts_tree(folder, count)
+                go = os.path.join(folder, "tree", names[0], "go")
+                os.mkfifo(go)
+                job = emulate(folder, ("BENCH_DO", "fall"), ("BENCH_GO", "/opt/ml/go"))
+                deadline = time.monotonic() + 60
+                while sum(len(host_stamps(folder, name)) for name in names) < count:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
+                time.sleep(0.3)
+                with open(go, "w") as fifo:
+                    fifo.write("x")
+                status = job.wait()
+                assert status == 1, status
+                first = max(host_stamps(folder, names[0]))
+                last = max(max(host_stamps(folder, name)) for name in names[1:])
+                failures.append((last - first) / 1e6)
+        limit = 100 if count < 64 else 500
+        print(f"hosts     {count:4d} hosts: ranks elsewhere end {median(failures):6.1f} ms after the first failure, "
+              f"limit {limit} ms: {median(failures) / limit:4.2f} of it; emulator gone {median(ends):6.1f} ms after "
+              f"the last rank; up, run (0.5 s) and down {median(whole):5.2f} s")
+
+
+def barrier():
+    """A leader that meets 999 hosts, which one process plays on the loopback interface."""
+    count = 1000
+    times, peaks = [], []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [f"h{i}" for i in range(count)]
+            base = make_base(folder, 1)
+            with open(os.path.join(base, "input/config/resourceconfig.json"), "w") as file:
+                json.dump({"current_host": "h0", "hosts": names, "network_interface_name": "lo"}, file)
+            env = dict(os.environ, TRAINING_JOB_NAME="barrier", BENCH_DO="work",
+                       BENCH_STAMPS=os.path.join(folder, "stamps"))
+            start = time.monotonic_ns()
+            job = subprocess.Popen([SERRIED, "--base", base], env=env, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            others = subprocess.Popen([os.path.join(PROGRAMS, "barrier"), base, "127.0.0.1"], env=env,
+                                      stdout=subprocess.PIPE)
+            line = others.stdout.readline().split()
+            assert line, others.wait()
+            (peak,) = status_of(job.pid, "VmHWM")
+            assert job.wait() == 0 and others.wait() == 0 and int(line[1]) == count - 1
+            times.append((int(line[0]) - start) / 1e9)
+            peaks.append(peak / 1024)
+    print(f"barrier   {count:4d} hosts: all started {median(times):5.2f} s after the leader's exec, limit 2 s: "
+          f"{median(times) / 2:4.2f} of it; leader {median(peaks):5.1f} MiB, limit 64: {median(peaks) / 64:4.2f} of it")
+
+
 def timed_with_peak(argv, sink):
     """Seconds, largest resident set in MiB (the kernel's own high-water mark), exit status."""
     with open(sink, "wb") as file:
@@ -213,6 +310,7 @@ def logs():
           f"goal 0.70; peak {max(peaks):.1f} MiB resident, limit 16")
 
 
-FIGURES = {"launch": launch, "end": end, "failure": failure, "idle": idle, "logs": logs}
+FIGURES = {"launch": launch, "end": end, "failure": failure, "idle": idle, "logs": logs, "hosts": hosts,
+           "barrier": barrier}
 for wanted in sys.argv[2:] or FIGURES:
     FIGURES[wanted]()

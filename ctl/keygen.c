@@ -45,5 +45,7 @@ int ctl_keygen(int argc, char **argv)
         return say("random bytes", -errno);
     keyform_write(key, text);
     rc = argc ? write_file(argv[0], text) : fd_write_all(STDOUT_FILENO, text, strlen(text));
+    explicit_bzero(key, sizeof(key));
+    explicit_bzero(text, sizeof(text));
     return rc < 0 ? say(argc ? argv[0] : "standard output", rc) : 0;
 }

@@ -36,7 +36,7 @@ static void add_version(struct buf *out)
     buf_printf(out, "serried %s\n", PACKAGE_VERSION);
     buf_printf(out, "  libuv %s, cJSON %s\n", uv_version_string(), cJSON_Version());
     buf_str(out, "  launchers   plain torch\n"
-                 "  not built   mpi smddp xla tf-parameter-server tf-mirrored, several hosts, "
+                 "  not built   mpi smddp xla tf-parameter-server tf-mirrored, "
                  "S3, NVML\n");
 }
 

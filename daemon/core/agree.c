@@ -19,7 +19,7 @@
 #define RESOURCES       "resourceconfig.json"
 #define SHOWN_MAX       200        /* bytes of a value in a sentence */
 #define NAMED_MAX       300        /* bytes of a name in one */
-#define TEXT_MAX        (16 << 10) /* bytes of a value that is sent whole */
+#define TEXT_MAX        512        /* bytes of a value that is sent whole */
 #define NAMES_MAX       (32 << 10) /* bytes of all names that are sent */
 
 #define THE_LEADER     RESOURCES ": the leader"
@@ -91,21 +91,14 @@ static void add_hyperparameters(cJSON *agreed, const char *all, const cJSON *obj
     }
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void add_set(cJSON *agreed, const char *name, const struct strv *list)
+static void add_hosts(cJSON *agreed, const struct job *job)
 {
     auto_strv struct strv sorted = {0};
     auto_free char *text = NULL;
 
-    strv_add_all(&sorted, list);
-    if (sorted.n)
-        qsort(sorted.v, sorted.n, sizeof(*sorted.v), by_text);
+    job_sorted_hosts(job, &sorted);
     text = strv_join(&sorted, ", ");
-    add_text(agreed, name, text);
+    add_text(agreed, RESOURCES ": /hosts", text);
 }
 
 /* The hosts that have ranks, in the order of the ranks: of a group that others leave out, and of
@@ -132,7 +125,7 @@ cJSON *agree_make(const struct job *job, const struct plan *plan)
 {
     cJSON *agreed = mem_check(cJSON_CreateObject());
 
-    add_set(agreed, RESOURCES ": /hosts", &job->hosts);
+    add_hosts(agreed, job);
     if (plan->role != ROLE_OUTSIDE) {
         add_order(agreed, job);
         add_launcher(agreed, plan);

@@ -4,9 +4,9 @@
  *
  * An object of name to short text: "hosts" (as a set), "distribution hosts" (in order), "leader",
  * "launcher", "program", "entry", the training job's name and module, every hyperparameter's digest
- * ("hyperparameters.json: /epochs"), settings that must be alike. Values of hyperparameters are never
- * in it, only digests: they may be secret. Counts of ranks, groups that the distribution leaves out,
- * the current host and the like may differ. Pure. */
+ * ("hyperparameters.json: /epochs"), settings that must be alike. Values of hyperparameters are
+ * never in it, only digests: they may be secret. Counts of ranks, groups that the distribution
+ * leaves out, the current host and the like may differ. Pure. */
 #ifndef CORE_AGREE_H
 #define CORE_AGREE_H
 #include "base/json.h"
@@ -18,8 +18,8 @@ struct plan;
 
 /* Never NULL; the caller's. */
 cJSON *agree_make(const struct job *job, const struct plan *plan);
-/* "hyperparameters.json: /epochs is another on algo-2 than on algo-1", "hosts: a,b on algo-2, a,c on
- * algo-1", to free(); NULL: they agree. Neither tree is trusted to be well-formed. */
+/* "hyperparameters.json: /epochs is another on algo-2 than on algo-1", "hosts: a,b on algo-2, a,c
+ * on algo-1", to free(); NULL: they agree. Neither tree is trusted to be well-formed. */
 char *agree_difference(const cJSON *leaders, const char *leader, const cJSON *peers,
                        const char *peer);
 #endif

@@ -104,6 +104,18 @@ char *job_path(const struct job *job, const char *below)
     return path_join(job->base, below);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void job_sorted_hosts(const struct job *job, struct strv *out)
+{
+    strv_add_all(out, &job->hosts);
+    if (out->n)
+        qsort(out->v, out->n, sizeof(*out->v), by_text);
+}
+
 const char *job_meeting_host(const struct job *job)
 {
     const cJSON *named = json_get(job->framework, "sagemaker_distribution_instance_groups");

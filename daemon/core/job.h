@@ -99,8 +99,10 @@ struct job *job_new(const struct tree *tree, const struct strv *container, struc
                     const char *as_host, struct findings *findings);
 void job_free(struct job *job);
 char *job_path(const struct job *job, const char *below); /* <base>/BELOW, to free() */
-/* The host on which the daemons of all hosts meet: the leader, where all have the same one; else, if
- * each group is a distribution of its own, the first host of the job. */
+/* The hosts by the bytes of their names: an order that all hosts have alike. Added to `out`. */
+void job_sorted_hosts(const struct job *job, struct strv *out);
+/* The host on which the daemons of all hosts meet: the leader, where all have the same one; else,
+ * if each group is a distribution of its own, the first host of the job. */
 const char *job_meeting_host(const struct job *job);
 bool job_is_hetero(const struct job *job);
 /* The level asked for, from 10 (debug) to 50 (critical), whether it was a number or a name. */

@@ -21,12 +21,13 @@ struct err;
 #define WIRE_FRAME_MAX ((size_t)1 << 20) /* bytes of JSON */
 
 enum wire_kind {
-    WIRE_HELLO,   /* to the leader: version, release, job, host, ranks, port (free for rank 0, on the
-                     host that has it), body (core/agree) */
+    WIRE_HELLO, /* to the leader: version, release, job, host, ranks, port (free for rank 0, on the
+                   host that has it), body (core/agree) */
     WIRE_WELCOME, /* from the leader: you are in */
     WIRE_REFUSE,  /* from the leader: text; final: coming again is no use */
     WIRE_READY,   /* to the leader: all steps have ended well */
-    WIRE_START,   /* from the leader: body: [{"name", "ranks", "port"}] of all hosts */
+    WIRE_START,   /* from the leader: body: [ranks, port, ranks, port, ...] of all hosts, in the
+                     order of job_sorted_hosts() */
     WIRE_END,     /* both ways: the ranks are to end; stopped, text: why */
     WIRE_REPORT,  /* to the leader: body (core/testimony): what became of this host's ranks */
     WIRE_VERDICT, /* from the leader: kind, status, rank, text (failure file), summary, body
@@ -40,20 +41,21 @@ enum wire_kind {
 struct wire_message {
     enum wire_kind kind;
     long version, ranks, port, status;
-    long rank;       /* -1: none */
-    long verdict;    /* enum verdict_kind */
-    bool stopped;    /* on request, not for a failure */
+    long rank;    /* -1: none */
+    long verdict; /* enum verdict_kind */
+    bool stopped; /* on request, not for a failure */
     bool final;
-    int64_t time;    /* CLOCK_MONOTONIC of the leader, ms */
-    int64_t mine;    /* ... of the answering host */
-    char *release;   /* PACKAGE_VERSION */
+    int64_t time;  /* CLOCK_MONOTONIC of the leader, ms */
+    int64_t mine;  /* ... of the answering host */
+    char *release; /* PACKAGE_VERSION */
     char *job, *host;
     char *text, *summary;
     cJSON *body;
 };
 
 void wire_message_done(struct wire_message *m);
-/* Appends the whole frame. -EMSGSIZE, with nothing appended, where it would be over WIRE_FRAME_MAX. */
+/* Appends the whole frame. -EMSGSIZE, with nothing appended, where it would be over WIRE_FRAME_MAX.
+ */
 int wire_encode(const struct wire_message *m, struct buf *out);
 /* `json` of `n` bytes is one frame's content. -EBADMSG with a sentence in `err` (it names the
  * message and the member, and shows nothing of the bytes). */

@@ -137,18 +137,15 @@ static void say_agreed(const struct inputs *in)
     say_port(in);
 }
 
-/* The host's entry in what the leader sent, or NULL. */
-static const cJSON *agreed_host(const cJSON *list, const char *name)
+/* The number of a host at `which` (0: ranks, 1: port) in what the leader sent; 0: none. */
+static unsigned agreed(const cJSON *list, const struct strv *hosts, const char *name, int which)
 {
-    const cJSON *entry;
+    long number = 0;
 
-    cJSON_ArrayForEach (entry, list) {
-        const char *host = json_string(json_get(entry, "name"));
-
-        if (host && strcmp(host, name) == 0)
-            return entry;
-    }
-    return NULL;
+    for (size_t i = 0; i < hosts->n; i++)
+        if (strcmp(hosts->v[i], name) == 0)
+            (void)json_integer(cJSON_GetArrayItem(list, 2 * (int)i + which), 0, 65535, &number);
+    return (unsigned)number;
 }
 
 void begin_agree(struct inputs *in, const struct peers_news *start)
@@ -156,17 +153,17 @@ void begin_agree(struct inputs *in, const struct peers_news *start)
     const cJSON *list = start->message.body;
     const struct plan *plan = in->plan;
     unsigned *ranks = mem_zero((plan->n_hosts + 1) * sizeof(*ranks));
-    long port = in->settings.master_port;
+    auto_strv struct strv hosts = {0};
+    unsigned port;
 
+    job_sorted_hosts(in->job, &hosts);
     for (size_t i = 0; i < plan->n_hosts; i++) {
-        long count = plan->hosts[i].ranks;
-
-        (void)json_integer(json_get(agreed_host(list, plan->hosts[i].name), "ranks"), 1,
-                           LAUNCHER_PER_HOST_MAX, &count);
-        ranks[i] = (unsigned)count;
+        ranks[i] = agreed(list, &hosts, plan->hosts[i].name, 0);
+        if (!ranks[i] || ranks[i] > LAUNCHER_PER_HOST_MAX)
+            ranks[i] = plan->hosts[i].ranks;
     }
-    (void)json_integer(json_get(agreed_host(list, plan->leader), "port"), 1, 65535, &port);
-    inputs_agree(in, (unsigned)port, ranks, start->interface);
+    port = agreed(list, &hosts, plan->leader, 1);
+    inputs_agree(in, port ? port : (unsigned)in->settings.master_port, ranks, start->interface);
     say_agreed(in);
 }
 

@@ -166,22 +166,30 @@ static void flush(struct link *l)
     }
 }
 
-void link_send(struct link *l, const struct wire_message *m)
+void link_send_frame(struct link *l, const struct buf *frame)
 {
-    auto_buf struct buf frame = {0};
     int rc;
 
     if (l->state != LINK_OPEN || l->fault)
         return;
-    rc = wire_encode(m, &frame);
-    if (!rc)
-        rc = tls_send(l->tls, frame.data, frame.len, &l->pending);
+    rc = tls_send(l->tls, frame->data, frame->len, &l->pending);
     if (!rc && l->pending.len + l->under_way > LINK_QUEUE_MAX)
         rc = -ENOBUFS;
     if (rc)
         fail_later(l, rc);
     else
         flush(l);
+}
+
+void link_send(struct link *l, const struct wire_message *m)
+{
+    auto_buf struct buf frame = {0};
+    int rc = wire_encode(m, &frame);
+
+    if (rc)
+        fail_later(l, rc);
+    else
+        link_send_frame(l, &frame);
 }
 
 void link_finish(struct link *l)

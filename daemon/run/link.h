@@ -39,6 +39,8 @@ void *link_data(const struct link *l);
 void link_set_data(struct link *l, void *data);
 /* Queues; never blocks. After the link has closed: nothing happens. */
 void link_send(struct link *l, const struct wire_message *m);
+/* The same of a message that is a frame already, for many. */
+void link_send_frame(struct link *l, const struct buf *frame);
 /* Sends what is queued, as long as the other end takes it, LINK_OPEN_MS at most, then closes. */
 void link_finish(struct link *l);
 void link_close(struct link *l);               /* at once; NULL is fine */

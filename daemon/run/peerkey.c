@@ -91,20 +91,13 @@ static int find_secret(const struct settings *settings, const struct job *job,
 /* ---- the key ----------------------------------------------------------------------------------
  */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* What all hosts know: the job's name; of one without a name its hosts, in an order that nobody can
  * mistake. (With a name, hosts whose lists differ can still tell each other how.) */
 static void describe(const struct job *job, struct buf *out)
 {
     auto_strv struct strv hosts = {0};
 
-    strv_add_all(&hosts, &job->hosts);
-    if (hosts.n)
-        qsort(hosts.v, hosts.n, sizeof(*hosts.v), by_text);
+    job_sorted_hosts(job, &hosts);
     buf_printf(out, "%s\n", job->training_job ? job->training_job : "");
     if (job->training_job && *job->training_job)
         return;

@@ -112,6 +112,11 @@ bool peers_note_end(bool stopped, const char *text)
     return true;
 }
 
+unsigned peers_own_port(void)
+{
+    return peers.in->job->is_leader ? peers.in->job->facts.master_port : 0;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 char *peers_reason(int why, enum tls_fault fault, const char *text)

@@ -63,7 +63,7 @@ void peers_say_hello(struct link *l)
                                    .job = job->training_job ? job->training_job : (char *)"",
                                    .host = job->host,
                                    .ranks = self ? self->ranks : 0,
-                                   .port = job->facts.master_port,
+                                   .port = peers_own_port(),
                                    .body = peers.agreed};
 
     link_send(l, &m);

@@ -22,12 +22,16 @@
 
 static void send_all(const struct wire_message *m, const struct roster_host *but)
 {
+    auto_buf struct buf frame = {0};
+
+    if (wire_encode(m, &frame) < 0)
+        return;
     for (size_t i = 0; i < peers.roster.n; i++) {
         const struct roster_host *host = &peers.roster.hosts[i];
         const struct peer *p = host->data;
 
         if (p && p->host != but)
-            link_send(p->link, m);
+            link_send_frame(p->link, &frame);
     }
 }
 
@@ -109,56 +113,35 @@ void lead_end(bool stopped, const char *text, const struct roster_host *from, bo
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static void add_host(cJSON *list, const char *name, unsigned ranks, unsigned port)
+static void add_host(cJSON *list, unsigned ranks, unsigned port)
 {
-    cJSON *entry = mem_check(cJSON_CreateObject());
-
-    json_add_string(entry, "name", name);
-    json_add(entry, "ranks", json_new_integer(ranks));
-    if (port)
-        json_add(entry, "port", json_new_integer(port));
-    (void)cJSON_AddItemToArray(list, entry);
+    (void)cJSON_AddItemToArray(list, json_new_integer(ranks));
+    (void)cJSON_AddItemToArray(list, json_new_integer(port));
 }
 
-static void add_named(cJSON *list, const char *name)
-{
-    const struct roster_host *host = roster_find(&peers.roster, name);
-    const struct plan_host *self = launcher_self(peers.in->plan);
-
-    if (host)
-        add_host(list, name, host->ranks, host->port);
-    else
-        add_host(list, name, self ? self->ranks : 0, peers.in->job->facts.master_port);
-}
-
-static bool has_ranks(const struct plan *plan, const char *name)
-{
-    for (size_t i = 0; i < plan->n_hosts; i++)
-        if (strcmp(plan->hosts[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* First those of the distribution, in the order of their ranks, then the others. */
+/* Short: a thousand hosts each get that of a thousand. */
 static cJSON *list_hosts(void)
 {
-    const struct plan *plan = peers.in->plan;
-    const struct strv *hosts = &peers.in->job->hosts;
+    const struct plan_host *self = launcher_self(peers.in->plan);
     cJSON *list = mem_check(cJSON_CreateArray());
+    auto_strv struct strv names = {0};
 
-    for (size_t i = 0; i < plan->n_hosts; i++)
-        add_named(list, plan->hosts[i].name);
-    for (size_t i = 0; i < hosts->n; i++)
-        if (!has_ranks(plan, hosts->v[i]))
-            add_named(list, hosts->v[i]);
+    job_sorted_hosts(peers.in->job, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        const struct roster_host *host = roster_find(&peers.roster, names.v[i]);
+
+        if (host)
+            add_host(list, host->ranks, host->port);
+        else
+            add_host(list, self ? self->ranks : 0, peers_own_port());
+    }
     return list;
 }
 
 static void start(void)
 {
     const struct peer *some = peers.roster.hosts[0].data;
-    struct wire_message m = {
-        .kind = WIRE_START, .port = peers.in->job->facts.master_port, .body = list_hosts()};
+    struct wire_message m = {.kind = WIRE_START, .body = list_hosts()};
 
     peers.started = true;
     (void)uv_timer_stop(&peers.say);
@@ -336,7 +319,7 @@ void lead_hello(struct peer *g, struct wire_message *m)
         admit(g, host, m);
         return;
     }
-    guests_refuse(g, fault, text);
+    guests_refuse(g, true, text);
     if (!fault)
         return;
     roster_reason(host, text, true);

@@ -96,6 +96,9 @@ char *peers_reason(int why, enum tls_fault fault, const char *text);
 /* While closing: a connection is gone, perhaps the last one. */
 void peers_look_if_closed(void);
 
+/* The port that this host has chosen, if its distribution's rank 0 is here; else 0. */
+unsigned peers_own_port(void);
+
 /* ---- peers_lead.c --------------------------------------------------------------------------- */
 
 void lead_open(void);

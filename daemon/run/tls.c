@@ -4,7 +4,6 @@
 #include "run/tls.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 #define TITLE    "serried1"
 #define HOST_MAX 253
-#define CHUNK    16384
+#define PIECE    ((size_t)4096) /* OpenSSL's own buffers grow to what is put in, and stay so */
 #define IDENTITY (sizeof(TITLE) + 17 + HOST_MAX + 2)
 
 static const unsigned char suite[] = {0x13, 0x01}; /* TLS_AES_128_GCM_SHA256 */
@@ -203,7 +202,7 @@ static int fail(struct tls *t)
 /* What SSL wants to send. */
 static void flush(struct tls *t, struct buf *wire)
 {
-    char chunk[4096];
+    char chunk[PIECE];
     int n;
 
     while ((n = BIO_read(t->out, chunk, sizeof(chunk))) > 0)
@@ -232,7 +231,7 @@ int tls_start(struct tls *t, struct buf *wire)
 /* Decrypts all that is there. */
 static int take_plain(struct tls *t, struct buf *plain)
 {
-    static char chunk[CHUNK];
+    char chunk[PIECE];
     int n;
 
     while ((n = SSL_read(t->ssl, chunk, sizeof(chunk))) > 0)
@@ -240,21 +239,36 @@ static int take_plain(struct tls *t, struct buf *plain)
     return n;
 }
 
-int tls_receive(struct tls *t, const void *bytes, size_t n, struct buf *plain, struct buf *wire)
+static int receive(struct tls *t, const char *piece, size_t n, struct buf *plain, struct buf *wire)
 {
     int rc;
 
-    if (t->failed)
-        return -EPROTO;
     ERR_clear_error();
-    if (n > INT_MAX || BIO_write(t->in, bytes, (int)n) != (int)n)
+    if (BIO_write(t->in, piece, (int)n) != (int)n)
         return fail(t);
     if (!SSL_is_init_finished(t->ssl)) {
         rc = SSL_do_handshake(t->ssl);
         if (rc != 1)
             return finish(t, rc, wire);
+        if (!SSL_session_reused(t->ssl))
+            return fail(t); /* it has a certificate, which anybody can make, and not the key */
     }
     return finish(t, take_plain(t, plain), wire);
+}
+
+int tls_receive(struct tls *t, const void *bytes, size_t n, struct buf *plain, struct buf *wire)
+{
+    const char *at = bytes;
+    int rc = t->failed ? -EPROTO : 0;
+
+    while (n && !rc) {
+        size_t piece = n < PIECE ? n : PIECE;
+
+        rc = receive(t, at, piece, plain, wire);
+        at += piece;
+        n -= piece;
+    }
+    return rc;
 }
 
 int tls_send(struct tls *t, const void *bytes, size_t n, struct buf *wire)
@@ -265,7 +279,7 @@ int tls_send(struct tls *t, const void *bytes, size_t n, struct buf *wire)
         return -EPROTO;
     ERR_clear_error();
     while (n) {
-        int rc = SSL_write(t->ssl, at, n < CHUNK ? (int)n : CHUNK);
+        int rc = SSL_write(t->ssl, at, n < PIECE ? (int)n : (int)PIECE);
 
         if (rc <= 0)
             return finish(t, rc, wire) < 0 ? -EPROTO : -EAGAIN;

@@ -25,7 +25,7 @@ enum tls_fault {
 };
 
 /* One per process and key. `job` and `host` go into the identity that a client shows in clear
- * ("serried1 JOBTAG HOST": JOBTAG is a digest of the job's name and hosts). NULL: OpenSSL refuses.
+ * ("serried1 JOBTAG HOST": JOBTAG is struct peerkey's tag). NULL: OpenSSL refuses.
  */
 struct tls_context *tls_context_new(const struct peerkey *key, const char *host);
 void tls_context_free(struct tls_context *c);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "run/link.h"
@@ -181,21 +182,38 @@ static void test_link_nobody_there_is_refused(void **state)
     (void)uv_tcp_init(&t.loop, &t.listener); /* for the end of the test */
 }
 
-static void test_link_another_key_is_known_on_both_ends(void **state)
+static void dial_with(const struct peerkey *key, enum tls_fault fault)
 {
-    struct peerkey key = ours;
-    struct tls_context *other;
+    struct tls_context *other = tls_context_new(key, "algo-2");
 
-    (void)state;
-    key.bytes[5] ^= 1;
-    other = tls_context_new(&key, "algo-2");
     dial(other);
     run_until(&t.client.closed);
     run_until(&t.server.closed);
-    assert_int_equal(t.client.fault, TLS_WRONG_KEY);
-    assert_int_equal(t.server.fault, TLS_WRONG_KEY);
+    assert_int_equal(t.client.why, -EPROTO);
+    assert_int_equal(t.server.why, -EPROTO);
+    assert_int_equal(t.client.fault, fault);
+    assert_int_equal(t.server.fault, fault);
     assert_false(t.client.open || t.server.open);
     tls_context_free(other);
+}
+
+static void test_link_another_key_is_known_on_both_ends(void **state)
+{
+    struct peerkey key = ours;
+
+    (void)state;
+    key.bytes[5] ^= 1;
+    dial_with(&key, TLS_WRONG_KEY);
+}
+
+static void test_link_another_job_is_known_on_both_ends(void **state)
+{
+    struct peerkey key = ours;
+
+    (void)state;
+    key.bytes[5] ^= 1;
+    key.tag[0] = 'f';
+    dial_with(&key, TLS_WRONG_JOB);
 }
 
 static void test_link_what_was_said_before_a_good_bye_arrives(void **state)
@@ -243,13 +261,21 @@ static void test_link_who_does_not_read_is_dropped(void **state)
     assert_int_equal(t.server.why, -ENOBUFS);
 }
 
-/* A plain socket of a stranger; the server's end must close with this reason. */
-static void stranger(const void *bytes, size_t n, bool hangs_up, int why, enum tls_fault fault)
+/* A plain socket that says this. */
+static int say(const void *bytes, size_t n)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_int_equal(connect(fd, (struct sockaddr *)&t.address, sizeof(t.address)), 0);
     assert_int_equal(send(fd, bytes, n, MSG_NOSIGNAL), n);
+    return fd;
+}
+
+/* The server's end must close with this reason. */
+static void stranger(const void *bytes, size_t n, bool hangs_up, int why, enum tls_fault fault)
+{
+    int fd = say(bytes, n);
+
     if (hangs_up)
         (void)close(fd);
     run_until(&t.server.closed);
@@ -272,6 +298,64 @@ static void test_link_a_stranger_that_leaves_at_once_is_nobody(void **state)
 {
     (void)state;
     stranger("", 0, true, UV_EOF, TLS_FINE);
+}
+
+static void test_link_half_a_handshake_is_nobody(void **state)
+{
+    struct tls *tls = tls_new(t.peer, false);
+    auto_buf struct buf hello = {0};
+
+    (void)state;
+    assert_int_equal(tls_start(tls, &hello), 0);
+    stranger(hello.data, hello.len / 2, true, UV_EOF, TLS_FINE);
+    tls_free(tls);
+}
+
+/* Somebody who has the key, and says what is no message. */
+static void no_message(const void *bytes, size_t n)
+{
+    struct tls *tls = tls_new(t.peer, false);
+    auto_buf struct buf wire = {0}, plain = {0};
+    char answer[4096];
+    int fd;
+
+    assert_int_equal(tls_start(tls, &wire), 0);
+    fd = say(wire.data, wire.len);
+    buf_clear(&wire);
+    while (!tls_is_open(tls) && !t.late) {
+        ssize_t got = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+
+        if (got > 0)
+            assert_int_equal(tls_receive(tls, answer, (size_t)got, &plain, &wire), 0);
+        else
+            (void)uv_run(&t.loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(tls_send(tls, bytes, n, &wire), 0);
+    assert_int_equal(send(fd, wire.data, wire.len, MSG_NOSIGNAL), wire.len);
+    run_until(&t.server.closed);
+    assert_true(t.server.open);
+    assert_int_equal(t.server.why, -EBADMSG);
+    assert_int_equal(t.server.messages, 0);
+    (void)close(fd);
+    tls_free(tls);
+}
+
+static void test_link_a_giant_message_ends_it_at_its_length(void **state)
+{
+    (void)state;
+    no_message("\x7f\xff\xff\xff", 4);
+}
+
+static void test_link_an_empty_message_ends_it(void **state)
+{
+    (void)state;
+    no_message("\0\0\0", 4);
+}
+
+static void test_link_what_is_no_message_ends_it(void **state)
+{
+    (void)state;
+    no_message("\0\0\0\5hello", 9);
 }
 
 static void test_link_silence_has_a_limit(void **state)
@@ -300,11 +384,16 @@ int main(void)
         link_test(test_link_messages_arrive_in_order),
         link_test(test_link_nobody_there_is_refused),
         link_test(test_link_another_key_is_known_on_both_ends),
+        link_test(test_link_another_job_is_known_on_both_ends),
         link_test(test_link_what_was_said_before_a_good_bye_arrives),
         link_test(test_link_may_be_closed_by_who_gets_a_message),
         link_test(test_link_who_does_not_read_is_dropped),
         link_test(test_link_a_strangers_rubbish_ends_it),
         link_test(test_link_a_stranger_that_leaves_at_once_is_nobody),
+        link_test(test_link_half_a_handshake_is_nobody),
+        link_test(test_link_a_giant_message_ends_it_at_its_length),
+        link_test(test_link_an_empty_message_ends_it),
+        link_test(test_link_what_is_no_message_ends_it),
         link_test(test_link_silence_has_a_limit),
         link_test(test_link_knows_its_addresses),
     };

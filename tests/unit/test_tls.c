@@ -11,8 +11,12 @@
 
 #include <cmocka.h>
 
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "run/peerkey.h"
 #include "run/tls.h"
 
@@ -112,7 +116,7 @@ static void test_tls_a_long_message_arrives_whole(void **state)
 {
     struct pair p = shake_hands(&ours, &ours, 100000);
     size_t n = (size_t)1 << 20;
-    auto_free char *text = malloc(n);
+    auto_free char *text = mem_zero(n);
 
     (void)state;
     memset(text, 'x', n);
@@ -142,6 +146,98 @@ static void test_tls_another_key_is_told_from_another_job(void **state)
     assert_int_equal(tls_fault(p.server.tls), TLS_WRONG_JOB);
     assert_int_equal(tls_fault(p.client.tls), TLS_WRONG_JOB);
     pair_done(&p);
+}
+
+/* A server of another kind: it has no key of ours, and a certificate that it made for itself. */
+static SSL *new_foreigner(void)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *certificate = X509_new();
+    SSL *ssl;
+
+    (void)X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
+    (void)X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+    assert_int_equal(X509_set_pubkey(certificate, key), 1);
+    assert_true(X509_sign(certificate, key, EVP_sha256()) > 0);
+    assert_int_equal(SSL_CTX_use_certificate(context, certificate), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey(context, key), 1);
+    ssl = SSL_new(context);
+    SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_accept_state(ssl);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+    SSL_CTX_free(context);
+    return ssl;
+}
+
+static void test_tls_a_certificate_is_no_proof_of_the_key(void **state)
+{
+    struct end client = new_end(&ours, "algo-2", false);
+    SSL *server = new_foreigner();
+    char bytes[8192];
+    int n;
+
+    (void)state;
+    assert_int_equal(tls_start(client.tls, &client.wire), 0);
+    assert_int_equal(BIO_write(SSL_get_rbio(server), client.wire.data, (int)client.wire.len),
+                     client.wire.len);
+    (void)SSL_do_handshake(server);
+    n = BIO_read(SSL_get_wbio(server), bytes, sizeof(bytes));
+    assert_true(n > 500); /* its whole answer, and no alert */
+    assert_int_equal(tls_receive(client.tls, bytes, (size_t)n, &client.plain, &client.wire),
+                     -EPROTO);
+    assert_int_equal(tls_fault(client.tls), TLS_RUBBISH);
+    assert_false(tls_is_open(client.tls));
+    assert_int_equal(tls_send(client.tls, "hello", 5, &client.wire), -EPROTO);
+    SSL_free(server);
+    end_done(&client);
+}
+
+/* A client of another kind. */
+static void refuse_client(int version)
+{
+    struct end server = new_end(&ours, "algo-1", true);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    char bytes[8192];
+    SSL *ssl;
+    int n;
+
+    assert_int_equal(SSL_CTX_set_max_proto_version(context, version), 1);
+    ssl = SSL_new(context);
+    SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_connect_state(ssl);
+    (void)SSL_do_handshake(ssl);
+    n = BIO_read(SSL_get_wbio(ssl), bytes, sizeof(bytes));
+    assert_true(n > 0);
+    assert_int_equal(tls_receive(server.tls, bytes, (size_t)n, &server.plain, &server.wire),
+                     -EPROTO);
+    assert_int_equal(tls_fault(server.tls), TLS_RUBBISH);
+    assert_string_equal(tls_claims(server.tls), "");
+    assert_in_range(server.wire.len, 1, 100); /* an alert, no more */
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    end_done(&server);
+}
+
+static void test_tls_a_client_without_our_key_is_refused(void **state)
+{
+    (void)state;
+    refuse_client(TLS1_3_VERSION);
+    refuse_client(TLS1_2_VERSION);
+}
+
+static void test_tls_rubbish_from_a_server_is_known_as_such(void **state)
+{
+    static const char text[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    struct end client = new_end(&ours, "algo-2", false);
+
+    (void)state;
+    assert_int_equal(tls_start(client.tls, &client.wire), 0);
+    assert_int_equal(tls_receive(client.tls, text, sizeof(text), &client.plain, &client.wire),
+                     -EPROTO);
+    assert_int_equal(tls_fault(client.tls), TLS_RUBBISH);
+    end_done(&client);
 }
 
 static void test_tls_rubbish_ends_the_connection(void **state)
@@ -196,6 +292,9 @@ int main(void)
         cmocka_unit_test(test_tls_two_with_the_same_key_understand_each_other),
         cmocka_unit_test(test_tls_a_long_message_arrives_whole),
         cmocka_unit_test(test_tls_another_key_is_told_from_another_job),
+        cmocka_unit_test(test_tls_a_certificate_is_no_proof_of_the_key),
+        cmocka_unit_test(test_tls_a_client_without_our_key_is_refused),
+        cmocka_unit_test(test_tls_rubbish_from_a_server_is_known_as_such),
         cmocka_unit_test(test_tls_rubbish_ends_the_connection),
         cmocka_unit_test(test_tls_a_byte_that_was_changed_ends_the_connection),
         cmocka_unit_test(test_tls_says_nothing_before_the_handshake),
