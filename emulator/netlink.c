@@ -3,22 +3,32 @@
 
 #include "emulator/netlink.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BODY_SIZE 1024
+#define NEW (NLM_F_CREATE | NLM_F_EXCL)
 
-struct request {
-    struct nlmsghdr header;
-    char body[BODY_SIZE];
+struct message {
+    struct nlmsghdr head;
+    unsigned char body[1024];
+};
+
+union answer {
+    struct nlmsghdr head;
+    unsigned char bytes[4096];
 };
 
 int netlink_open(void)
@@ -28,120 +38,126 @@ int netlink_open(void)
     return fd < 0 ? -errno : fd;
 }
 
-static void *begin(struct request *r, int type, int flags, size_t size)
+static void begin(struct message *m, uint16_t type, unsigned flags, const void *body, size_t n)
 {
-    memset(r, 0, sizeof(*r));
-    r->header.nlmsg_len = (uint32_t)NLMSG_LENGTH(size);
-    r->header.nlmsg_type = (uint16_t)type;
-    r->header.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
-    return NLMSG_DATA(&r->header);
+    memset(m, 0, sizeof(*m));
+    m->head.nlmsg_len = NLMSG_LENGTH(n);
+    m->head.nlmsg_type = type;
+    m->head.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
+    memcpy(m->body, body, n);
 }
 
-static struct rtattr *add(struct request *r, int type, const void *data, size_t n)
+/* Where an attribute begins; nest_end() needs it of one that holds others. */
+static size_t add(struct message *m, uint16_t type, const void *data, size_t n)
 {
-    struct rtattr *a = (struct rtattr *)(void *)((char *)r + NLMSG_ALIGN(r->header.nlmsg_len));
+    const struct rtattr head = {.rta_len = (uint16_t)RTA_LENGTH(n), .rta_type = type};
+    size_t at = NLMSG_ALIGN(m->head.nlmsg_len);
+    unsigned char *to = (unsigned char *)m + at;
 
-    a->rta_type = (unsigned short)type;
-    a->rta_len = (unsigned short)RTA_LENGTH(n);
+    assert(at + RTA_SPACE(n) <= sizeof(*m));
+    memcpy(to, &head, sizeof(head));
     if (n)
-        memcpy(RTA_DATA(a), data, n);
-    r->header.nlmsg_len = (uint32_t)(NLMSG_ALIGN(r->header.nlmsg_len) + RTA_ALIGN(a->rta_len));
-    return a;
+        memcpy(to + RTA_LENGTH(0), data, n);
+    m->head.nlmsg_len = (uint32_t)(at + RTA_SPACE(n));
+    return at;
 }
 
-/* The attribute holds all that was added since. */
-static void end(struct request *r, struct rtattr *a)
+static void nest_end(struct message *m, size_t at)
 {
-    a->rta_len = (unsigned short)((char *)r + r->header.nlmsg_len - (char *)a);
+    uint16_t n = (uint16_t)(m->head.nlmsg_len - at);
+
+    memcpy((unsigned char *)m + at + offsetof(struct rtattr, rta_len), &n, sizeof(n));
 }
 
-static int ask(int netlink, const struct request *r)
+static int ask(int fd, const struct message *m)
 {
-    union {
-        struct nlmsghdr header;
-        char bytes[8192];
-    } answer;
+    union answer a;
+    struct nlmsgerr error;
     ssize_t n;
 
-    if (send(netlink, r, r->header.nlmsg_len, 0) < 0)
+    if (send(fd, m, m->head.nlmsg_len, MSG_NOSIGNAL) < 0)
         return -errno;
-    n = recv(netlink, &answer, sizeof(answer), 0);
+    do {
+        n = recv(fd, &a, sizeof(a), 0);
+    } while (n < 0 && errno == EINTR);
     if (n < 0)
         return -errno;
-    if (answer.header.nlmsg_type != NLMSG_ERROR)
-        return 0;
-    return ((struct nlmsgerr *)NLMSG_DATA(&answer.header))->error;
+    if ((size_t)n < NLMSG_LENGTH(sizeof(error)) || a.head.nlmsg_type != NLMSG_ERROR)
+        return -EPROTO;
+    memcpy(&error, a.bytes + NLMSG_HDRLEN, sizeof(error));
+    return error.error;
 }
 
-int netlink_up(int netlink, unsigned interface)
+int netlink_up(int fd, unsigned interface)
 {
-    struct request r;
-    struct ifinfomsg *i = begin(&r, RTM_NEWLINK, 0, sizeof(*i));
+    const struct ifinfomsg body = {
+        .ifi_index = (int)interface, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+    struct message m;
 
-    i->ifi_index = (int)interface;
-    i->ifi_flags = i->ifi_change = IFF_UP;
-    return ask(netlink, &r);
+    begin(&m, RTM_NEWLINK, 0, &body, sizeof(body));
+    return ask(fd, &m);
 }
 
-/* The peer must not be up at its birth: it would look for an end that is not there yet. */
-int netlink_veth(int netlink, const char *name, const char *peer, const uint8_t mac[6], int where)
+int netlink_pair(int fd, const char *name, const char *peer, int peer_ns,
+                 const unsigned char mac[NETLINK_MAC])
 {
-    struct request r;
-    struct ifinfomsg *i = begin(&r, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, sizeof(*i));
-    const struct ifinfomsg none = {0};
-    struct rtattr *info, *data, *other;
+    const struct ifinfomsg up = {.ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+    const struct ifinfomsg down = {0};
+    struct message m;
+    size_t info, data, end;
 
-    i->ifi_flags = i->ifi_change = IFF_UP;
-    (void)add(&r, IFLA_IFNAME, name, strlen(name) + 1);
-    info = add(&r, IFLA_LINKINFO, NULL, 0);
-    (void)add(&r, IFLA_INFO_KIND, "veth", 4);
-    data = add(&r, IFLA_INFO_DATA, NULL, 0);
-    other = add(&r, VETH_INFO_PEER, &none, sizeof(none));
-    (void)add(&r, IFLA_IFNAME, peer, strlen(peer) + 1);
-    (void)add(&r, IFLA_ADDRESS, mac, 6);
-    (void)add(&r, IFLA_NET_NS_FD, &where, sizeof(where));
-    end(&r, other);
-    end(&r, data);
-    end(&r, info);
-    return ask(netlink, &r);
+    begin(&m, RTM_NEWLINK, NEW, &up, sizeof(up));
+    (void)add(&m, IFLA_IFNAME, name, strlen(name) + 1);
+    info = add(&m, IFLA_LINKINFO, NULL, 0);
+    (void)add(&m, IFLA_INFO_KIND, "veth", sizeof("veth") - 1);
+    data = add(&m, IFLA_INFO_DATA, NULL, 0);
+    end = add(&m, VETH_INFO_PEER, &down, sizeof(down));
+    (void)add(&m, IFLA_IFNAME, peer, strlen(peer) + 1);
+    (void)add(&m, IFLA_ADDRESS, mac, NETLINK_MAC);
+    (void)add(&m, IFLA_NET_NS_FD, &peer_ns, sizeof(peer_ns));
+    nest_end(&m, end);
+    nest_end(&m, data);
+    nest_end(&m, info);
+    return ask(fd, &m);
 }
 
-static int add_address(int netlink, unsigned interface, int family, const void *address,
-                       size_t size, unsigned bits, unsigned char flags)
+static size_t address_size(int family)
 {
-    struct request r;
-    struct ifaddrmsg *a = begin(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(*a));
-
-    a->ifa_family = (unsigned char)family;
-    a->ifa_prefixlen = (unsigned char)bits;
-    a->ifa_index = interface;
-    a->ifa_flags = flags;
-    (void)add(&r, IFA_LOCAL, address, size);
-    (void)add(&r, IFA_ADDRESS, address, size);
-    return ask(netlink, &r);
+    return family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 }
 
-int netlink_address4(int netlink, unsigned interface, struct in_addr address, unsigned bits)
+int netlink_address(int fd, unsigned interface, int family, const void *address, unsigned prefix)
 {
-    return add_address(netlink, interface, AF_INET, &address, sizeof(address), bits, 0);
+    const struct ifaddrmsg body = {
+        .ifa_family = (uint8_t)family,
+        .ifa_prefixlen = (uint8_t)prefix,
+        .ifa_flags = family == AF_INET6 ? IFA_F_NODAD : 0, /* usable at once */
+        .ifa_index = interface,
+    };
+    struct message m;
+
+    begin(&m, RTM_NEWADDR, NEW, &body, sizeof(body));
+    (void)add(&m, IFA_LOCAL, address, address_size(family));
+    (void)add(&m, IFA_ADDRESS, address, address_size(family));
+    if (family == AF_INET) {
+        struct in_addr all;
+
+        memcpy(&all, address, sizeof(all));
+        all.s_addr |= htonl(UINT32_MAX >> prefix);
+        (void)add(&m, IFA_BROADCAST, &all, sizeof(all));
+    }
+    return ask(fd, &m);
 }
 
-int netlink_address6(int netlink, unsigned interface, const struct in6_addr *address, unsigned bits)
+int netlink_neighbour(int fd, unsigned interface, int family, const void *address,
+                      const unsigned char mac[NETLINK_MAC])
 {
-    return add_address(netlink, interface, AF_INET6, address, sizeof(*address), bits, IFA_F_NODAD);
-}
+    const struct ndmsg body = {
+        .ndm_family = (uint8_t)family, .ndm_ifindex = (int)interface, .ndm_state = NUD_PERMANENT};
+    struct message m;
 
-int netlink_neighbour(int netlink, unsigned interface, int family, const void *address,
-                      const uint8_t mac[6])
-{
-    struct request r;
-    struct ndmsg *n = begin(&r, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, sizeof(*n));
-
-    n->ndm_family = (unsigned char)family;
-    n->ndm_ifindex = (int)interface;
-    n->ndm_state = NUD_PERMANENT;
-    (void)add(&r, NDA_DST, address,
-              family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
-    (void)add(&r, NDA_LLADDR, mac, 6);
-    return ask(netlink, &r);
+    begin(&m, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body, sizeof(body));
+    (void)add(&m, NDA_DST, address, address_size(family));
+    (void)add(&m, NDA_LLADDR, mac, NETLINK_MAC);
+    return ask(fd, &m);
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * netlink - the few things a rack asks of the kernel's network: pairs of veth, addresses,
- * neighbours. All return 0 or a negative errno. */
+ * netlink - network interfaces by the kernel's own messages: pairs, addresses, neighbours.
+ *
+ * Each call waits for the kernel's answer. 0 or a negative errno. */
 #ifndef EMULATOR_NETLINK_H
 #define EMULATOR_NETLINK_H
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-int netlink_open(void); /* a descriptor, in the caller's network namespace */
-int netlink_up(int netlink, unsigned interface);
-/* `name` here, and its other end `peer` with this MAC address in the namespace `where`. */
-int netlink_veth(int netlink, const char *name, const char *peer, const uint8_t mac[6], int where);
-int netlink_address4(int netlink, unsigned interface, struct in_addr address, unsigned bits);
-/* Usable at once: nobody else can have it. */
-int netlink_address6(int netlink, unsigned interface, const struct in6_addr *address,
-                     unsigned bits);
-/* For ever: entries that age are counted over all namespaces of the machine. */
-int netlink_neighbour(int netlink, unsigned interface, int family, const void *address,
-                      const uint8_t mac[6]);
+#define NETLINK_MAC 6
+
+int netlink_open(void); /* a socket for the network namespace of the caller, or a negative errno */
+int netlink_up(int fd, unsigned interface);
+/* A veth pair: `name` here, up; `peer` in the network namespace `peer_ns`, with the address `mac`,
+ * down: it cannot come up before it has its pair. */
+int netlink_pair(int fd, const char *name, const char *peer, int peer_ns,
+                 const unsigned char mac[NETLINK_MAC]);
+/* `family` AF_INET or AF_INET6, `address` as in_addr or in6_addr; `prefix` in bits. */
+int netlink_address(int fd, unsigned interface, int family, const void *address, unsigned prefix);
+/* A neighbour for good: all network namespaces share one bounded table of the others, which the
+ * pairs of 33 hosts would fill for the whole machine. */
+int netlink_neighbour(int fd, unsigned interface, int family, const void *address,
+                      const unsigned char mac[NETLINK_MAC]);
 #endif

@@ -30,7 +30,8 @@ static struct rack *open_as(enum rack_mode mode, uv_loop_t *loop, const struct r
                               : isolated_open(loop, &as, calls, data, err);
 }
 
-/* The best that works; `refused` collects why the better ones do not. */
+/* The best that works; `refused` collects why the better ones do not. A mistake of the user's, or a
+ * wish that cannot be had, is none of the modes' fault. */
 static struct rack *open_best(uv_loop_t *loop, const struct rack_spec *spec,
                               const struct rack_calls *calls, void *data, struct buf *refused,
                               struct err *err)
@@ -43,6 +44,8 @@ static struct rack *open_best(uv_loop_t *loop, const struct rack_spec *spec,
             continue;
         *err = (struct err)ERR_INIT;
         r = open_as(modes[i], loop, spec, calls, data, err);
+        if (!r && (err->blame != BLAME_PLATFORM || err->code == -EOPNOTSUPP))
+            return NULL;
         if (!r)
             buf_printf(refused, "%s%s: %s", refused->len ? "; " : "", names[modes[i]], err->text);
     }
@@ -58,8 +61,13 @@ struct rack *rack_open(uv_loop_t *loop, const struct rack_spec *spec,
 
     if (!r)
         return NULL;
-    r->mode_text = refused.len ? mem_printf("%s (%s)", names[r->mode], buf_text(&refused))
-                               : mem_dup(names[r->mode]);
+    if (!r->mode_text)
+        r->mode_text = mem_dup(names[r->mode]);
+    if (refused.len) {
+        auto_free char *text = TAKE(r->mode_text);
+
+        r->mode_text = mem_printf("%s (%s)", text, buf_text(&refused));
+    }
     return r;
 }
 

@@ -5,8 +5,8 @@
  *
  * Each kind embeds a struct rack as its first member; rack.c picks the kind and passes calls on.
  * Owner: the kind allocates what its open function returns; its close() frees it, when the last of
- * its handles is closed. `mode_text` is rack.c's: it sets it after the opening and frees it before
- * close(). */
+ * its handles is closed. `mode_text` may stay NULL at the opening; rack.c completes it, and frees
+ * it before close(). */
 #ifndef EMULATOR_RACK_OPS_H
 #define EMULATOR_RACK_OPS_H
 #include "emulator/rack.h"
