@@ -34,6 +34,6 @@ emulatedlibdir = $(libexecdir)/serried
 emulatedlib_DATA = $(EMULATED_NAMES)
 $(EMULATED_NAMES): $(srcdir)/%D%/names.c
 	@$(MKDIR_P) %D%
-	$(AM_V_CCLD)$(CC) $(WARN_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $(srcdir)/%D%/names.c -ldl
+	$(AM_V_CCLD)$(CC) -I. $(WARN_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $(srcdir)/%D%/names.c -ldl
 CLEANFILES += $(EMULATED_NAMES)
 EXTRA_DIST += %D%/names.c

@@ -6,9 +6,8 @@
  * SERRY_EMULATED_NAME is the host's name, SERRY_EMULATED_HOSTS a file of "ADDRESS NAME" lines,
  * which is read anew at each question: names may come late. All else goes to the C library.
  * Programs that are linked statically see nothing of it. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+#include "config.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>

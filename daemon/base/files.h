@@ -27,8 +27,8 @@ bool file_is_folder(const char *path);
 int folder_make(const char *path);
 /* Names in a folder, sorted, without "." and "..", at most `max`. 0 or a negative errno. */
 int folder_list(const char *path, size_t max, struct strv *names);
-/* The folder that `path` is in: what stands before its last slash, "/" for a name right below it, "."
- * for a name alone. To free(). */
+/* The folder that `path` is in: what stands before its last slash, "/" for a name right below it,
+ * "." for a name alone. To free(). */
 char *path_parent(const char *path);
 /* A path of DIR and NAME with one slash between them, to free(). */
 char *path_join(const char *dir, const char *name);

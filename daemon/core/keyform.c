@@ -30,8 +30,8 @@ bool keyform_read(const char *text, unsigned char key[KEYFORM_BYTES])
     if (strspn(text, "0123456789abcdefABCDEF") != KEYFORM_DIGITS ||
         text[KEYFORM_DIGITS + strspn(text + KEYFORM_DIGITS, SPACE)])
         return false;
-    for (int i = 0; i < KEYFORM_BYTES; i++) {
-        const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+    for (size_t i = 0; i < KEYFORM_BYTES; i++) {
+        const char pair[] = {text[2UL * i], text[2UL * i + 1], '\0'};
 
         key[i] = (unsigned char)strtoul(pair, NULL, 16);
     }

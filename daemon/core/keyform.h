@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #define KEYFORM_BYTES     32
-#define KEYFORM_DIGITS    (2 * KEYFORM_BYTES)
+#define KEYFORM_DIGITS    (2UL * KEYFORM_BYTES)
 #define KEYFORM_TEXT_SIZE 96
 
 /* One line, with its end. */

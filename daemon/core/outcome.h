@@ -29,6 +29,7 @@ struct outcome {
     pid_t pid;
     bool started; /* false: `spawn_error` says why, or it was never tried */
     bool ended;
+    bool leader;                /* of a host that is lost: it was the leader */
     enum err_blame spawn_blame; /* whose fault it is that it could not be started */
     char *spawn_error;          /* "exec of ./train.sh: Permission denied", NULL if started */
     int exit_code;              /* 0 to 255; -1 if it was killed by a signal */
@@ -52,7 +53,6 @@ struct outcome {
     struct witness *witness; /* NULL: the evidence is here */
     char *lost; /* it stands for a whole host: why that is lost ("connection closed"), with `end_ms`
                    its last sign of life; NULL: it is no host */
-    bool leader;                       /* ... which was the leader */
     const struct memory_facts *memory; /* of its host, borrowed; NULL: this host's */
 };
 

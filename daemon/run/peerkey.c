@@ -83,7 +83,7 @@ static int find_secret(const struct settings *settings, const struct job *job,
         return 0;
     if (!keyform_read(variable, secret))
         return err_set(err, BLAME_CONFIG, -EINVAL,
-                       VARIABLE ": expected %d hexadecimal digits, or what serry keygen writes",
+                       VARIABLE ": expected %lu hexadecimal digits, or what serry keygen writes",
                        KEYFORM_DIGITS);
     return 1;
 }

@@ -14,9 +14,9 @@ waiting() {
     wait_for 20 line_in "$T/err" 'waiting for 1 of 2'
 }
 
-# stranger [ARGUMENT...] <<'END': a Python program in host algo-2, which is not up yet
+# stranger <<'END': a Python program in host algo-2, which is not up yet
 stranger() {
-    in_host algo-2 "$PYTHON" - "$@"
+    in_host algo-2 "$PYTHON" -
 }
 
 @test "hosts with other keys do not meet, and that is the reason" {

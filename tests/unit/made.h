@@ -35,7 +35,7 @@ struct given {
     const char *variables; /* NAME=VALUE with blanks between, beyond PATH */
     const char *set;       /* "torch.launcher=exec", with blanks between */
     const char *as_host;
-    const unsigned *host_ranks; /* of two hosts, as agreed; NULL: not yet */
+    const unsigned *host_ranks;   /* of two hosts, as agreed; NULL: not yet */
     unsigned gpus, neurons, cpus; /* 4 CPUs */
     const char *python;           /* "/usr/bin/python3"; "" for none */
     const char *python_fault;

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -134,7 +135,7 @@ static int begin(void **state)
     (void)alarm(LIMIT_S);
     memset(&t, 0, sizeof(t));
     t.state.lock = -1;
-    strcpy(t.top, "/tmp/test-control-XXXXXX");
+    (void)snprintf(t.top, sizeof(t.top), "/tmp/test-control-XXXXXX");
     assert_non_null(mkdtemp(t.top));
     assert_int_equal(setenv("TMPDIR", t.top, 1), 0);
     if (state_open(&t.state, NULL, false, &err))
