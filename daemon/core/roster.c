@@ -145,6 +145,14 @@ char *roster_text(const struct roster *r, unsigned states, bool reasons, size_t 
     return buf_take(&text);
 }
 
+bool roster_early_final(const struct roster *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->hosts[i].testimony && r->hosts[i].testimony->early_final)
+            return true;
+    return false;
+}
+
 static struct outcome lost_outcome(const struct roster_host *host, bool leader)
 {
     return (struct outcome){.host = host->name,

@@ -74,6 +74,8 @@ size_t roster_count(const struct roster *r, unsigned states);
 /* Their names, "algo-2, algo-3 and 4 more", at most `most` of them, with `reasons`
  * "algo-2 (connection refused)"; "" if there is none. To free(). */
 char *roster_text(const struct roster *r, unsigned states, bool reasons, size_t most);
+/* Has a host ended the job because a rank of its left early? */
+bool roster_early_final(const struct roster *r);
 /* What the hosts have told, in their order, and a lost outcome for each that is lost; `leader`:
  * they are the leader. A new array, to free(); what it points to is the roster's. */
 struct outcome *roster_outcomes(const struct roster *r, bool leader, size_t *n);

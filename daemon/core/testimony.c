@@ -288,6 +288,7 @@ struct testimony *testimony_read(const cJSON *body, const char *host, int64_t ah
     const cJSON *one = good ? list->child : NULL;
 
     t->host = mem_dup(host);
+    t->early_final = cJSON_IsTrue(json_get(body, TESTIMONY_EARLY));
     t->outcomes = mem_zero((size_t)(good ? n : 0) * sizeof(*t->outcomes) + 1);
     for (; one; one = one->next) {
         struct outcome *o = &t->outcomes[t->n++];

@@ -19,12 +19,15 @@ struct redact;
 #define TESTIMONY_MESSAGE_MAX 600   /* bytes of a final line */
 #define TESTIMONY_DETAIL_MAX  12288 /* of the one detail */
 
+#define TESTIMONY_EARLY "early" /* a member that a host may add: true for early_final */
+
 /* What the leader has of a host: outcomes whose `witness` is set, ready for core/verdict. */
 struct testimony {
     struct outcome *outcomes;
     size_t n;
     struct memory_facts memory;
     char *host;
+    bool early_final; /* the host has ended the job because a rank of its left early */
 };
 
 /* Of all outcomes of a host (ranks and steps, ended well or not), in their order; within

@@ -43,7 +43,8 @@ static void judge(const struct account *a, struct wire_message *verdict)
                                .trouble = a->refused ? &trouble : a->trouble,
                                .memory = *a->memory,
                                .host = a->trouble ? NULL : a->in->job->host,
-                               .early_exit_final = a->early_final};
+                               .early_exit_final =
+                                   a->early_final || (a->many && peers_early_final())};
     struct verdict *v;
 
     if (a->refused)

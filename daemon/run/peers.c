@@ -359,9 +359,16 @@ void peers_verdict(struct wire_message *m)
         lead_verdict(m);
 }
 
-char *peers_outstanding(void)
+char *peers_list(bool reported)
 {
-    return roster_text(&peers.roster, peers.leads ? ROSTER_AT_WORK : 0, false, NAMES_MAX);
+    unsigned states = reported ? ROSTER_BIT(ROSTER_REPORTED) : ROSTER_AT_WORK;
+
+    return roster_text(&peers.roster, peers.leads ? states : 0, false, NAMES_MAX);
+}
+
+bool peers_early_final(void)
+{
+    return roster_early_final(&peers.roster);
 }
 
 /* Nobody reads our last words any more. */

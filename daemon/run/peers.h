@@ -11,6 +11,7 @@
  *                                 disagree, the port is taken)
  *   peers_ready() -> PEERS_START  all are ready
  *                 -> PEERS_END    a rank failed elsewhere, a host is lost, or a stop was asked for
+ *                 -> PEERS_GONE   (leader) the ranks of some host have all ended
  *   peers_report()-> PEERS_REPORTED  (leader) every host has reported or is lost
  *                 -> PEERS_VERDICT   (others) the leader's verdict
  *
@@ -29,7 +30,7 @@ struct inputs;
 
 /* The value of EV_PEERS; its `target` is a struct peers_news, the handler's to peers_news_free().
  */
-enum peers_event { PEERS_START, PEERS_END, PEERS_REPORTED, PEERS_VERDICT, PEERS_FAULT };
+enum peers_event { PEERS_START, PEERS_END, PEERS_GONE, PEERS_REPORTED, PEERS_VERDICT, PEERS_FAULT };
 
 struct peers_news {
     struct wire_message message; /* of START, END (stopped, text) and VERDICT */
@@ -60,6 +61,9 @@ void peers_done(void); /* after the loop's end */
 /* Is a name still being looked up in libuv's pool? Then the loop would wait, and the process must
  * leave by _exit(). */
 bool peers_are_busy(void);
-/* For the log line of a stop or a slow end: hosts not reported yet, "algo-2, algo-3", to free(). */
-char *peers_outstanding(void);
+/* Leader: the other hosts that have reported, or those that are still at work, "algo-2, algo-3"; of
+ * the others "". To free(). */
+char *peers_list(bool reported);
+/* Leader: did another host end the job because a rank of its left early? */
+bool peers_early_final(void);
 #endif

@@ -19,7 +19,7 @@
 #define PAUSE_MS       100 /* between attempts; doubled each time */
 #define PAUSE_MAX_MS   2000
 #define ATTEMPT_MS     (2 * LINK_OPEN_MS) /* from the connection to the leader's welcome */
-#define LEADER_LIMIT_S 60                 /* for a leader to come that can be told of a failure */
+#define LEADER_LIMIT_S 10                 /* for a leader to come that can be told of a failure */
 
 static struct roster_host *leader(void)
 {

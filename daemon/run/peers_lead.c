@@ -18,7 +18,7 @@
 
 #define NAMES_MAX      8  /* in the sentence about hosts that are missing */
 #define REPORT_LIMIT_S 30 /* beyond the grace that ranks have to end */
-#define LATE_LIMIT_S   30 /* for hosts that come after a failure, to be told of it */
+#define LATE_LIMIT_S   5  /* for hosts that come after a failure, to be told of it */
 
 static void send_all(const struct wire_message *m, const struct roster_host *but)
 {
@@ -355,6 +355,7 @@ static void on_report(struct roster_host *host, struct wire_message *m)
     }
     host->testimony = told;
     (void)roster_step(host, ROSTER_REPORTS);
+    peers_post(PEERS_GONE, NULL);
     lead_look();
 }
 

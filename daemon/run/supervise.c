@@ -225,13 +225,17 @@ static void cut(void)
 static cJSON *own_report(void)
 {
     size_t n = s.n_outcomes;
+    cJSON *report;
 
     if (s.trouble.code)
         s.outcomes[n++] = (struct outcome){.host = s.in->job->host,
                                            .step = "meeting",
                                            .spawn_blame = s.trouble.blame,
                                            .spawn_error = s.trouble.text};
-    return testimony_json(s.outcomes, n, &s.memory_facts, s.in->redact);
+    report = testimony_json(s.outcomes, n, &s.memory_facts, s.in->redact);
+    if (s.early_final)
+        json_add(report, TESTIMONY_EARLY, mem_check(cJSON_CreateTrue()));
+    return report;
 }
 
 /* All has ended here: what became of it is kept, and told. */
@@ -382,36 +386,27 @@ static void on_signal(int number)
     s.interrupted |= number == SIGINT;
 }
 
-/* All ranks of this host have been gone for the configured wait, and those of others go on. */
-static void on_early_host(void)
+/* "rank 0, 2, algo-3": ranks of this host, then others' that the leader knows of; to free(). */
+static char *with_hosts(const char *ranks, bool reported)
 {
-    auto_free char *hosts = peers_outstanding();
+    auto_free char *hosts = s.many ? peers_list(reported) : mem_dup("");
 
-    log_warning("all ranks of %s ended with 0 more than %ld s ago; still running: %s",
-                s.in->job->host, s.in->settings.early_exit_s, *hosts ? hosts : "other hosts");
-    if (!s.in->settings.early_exit_fails)
-        return;
-    s.early_final = true;
-    peers_end(false, "the ranks of a host left early");
+    return mem_printf("%s%s%s%s", *ranks ? "rank " : "", ranks, *ranks && *hosts ? ", " : "",
+                      hosts);
 }
 
 static void on_early_exit(void)
 {
     long limit_s = s.in->settings.early_exit_s;
     uint64_t since_ms = clock_ms() + COARSE_MS - (uint64_t)limit_s * 1000;
-    auto_free char *running = crew_list_running(&s.crew);
-    auto_free char *gone = crew_list_gone(&s.crew, since_ms);
+    auto_free char *ranks = crew_list_running(&s.crew);
+    auto_free char *ended = crew_list_gone(&s.crew, since_ms);
+    auto_free char *running = with_hosts(ranks, false);
+    auto_free char *gone = with_hosts(ended, true);
 
-    if (s.failing || s.stopped)
+    if (s.failing || s.stopped || !*running || (s.state != JOB_RUNNING && s.state != JOB_AGREEING))
         return;
-    if (s.state == JOB_AGREEING) {
-        on_early_host();
-        return;
-    }
-    if (s.state != JOB_RUNNING || !*running)
-        return;
-    log_warning("rank %s ended with 0 more than %ld s ago; still running: rank %s", gone, limit_s,
-                running);
+    log_warning("%s ended with 0 more than %ld s ago; still running: %s", gone, limit_s, running);
     if (!s.in->settings.early_exit_fails)
         return;
     s.early_final = true;
@@ -487,6 +482,10 @@ static void on_peers(enum peers_event event, struct peers_news *news)
         break;
     case PEERS_FAULT:
         on_fault(news);
+        break;
+    case PEERS_GONE:
+        if (!s.failing && !s.stopped && s.state == JOB_RUNNING)
+            mind_early_exit();
         break;
     case PEERS_VERDICT:
         s.given = TAKE(news);

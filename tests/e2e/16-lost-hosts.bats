@@ -44,6 +44,17 @@ lost() { # MS-LIMIT HOST-LOST HOSTS-THAT-TELL...
     lost 3000 algo-1 algo-2
 }
 
+@test "another host is killed while a third is waited for" {
+    some_hosts 3
+    hosts_program reduce
+    hosts_torch_job 1 reduce
+    emulate --fault no-start:algo-3
+    wait_for 20 line_in "$T/err" 'waiting for 1 of 3'
+    trouble kill:algo-2
+    began_ms=$(now_ms)
+    lost 10000 algo-2 algo-1
+}
+
 @test "another host is killed" {
     run_on 3
     trouble kill:algo-2

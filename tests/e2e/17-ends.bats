@@ -200,3 +200,16 @@ END
     is "$status" 4 status
     has "$TREE/algo-1/output/failure" '^user: exit code 4, rank 1 on algo-2$'
 }
+
+@test "the ranks of one host leave early: said once, and final if that is asked for" {
+    some_hosts 2
+    hosts_entry leave.sh <<'END'
+#!/bin/sh
+[ "$RANK" = 1 ] && exit 0
+exec sleep 600
+END
+    hosts_torch_job 1 leave.sh
+    emulated --set rank.early_exit_s=1 --set rank.early_exit_fails=true
+    all_failed_with 1 algo-1 algo-2 -- '^user: left early with exit code 0, rank 1 on algo-2$'
+    is "$(count "$T/err" 'algo-2 ended with 0 more than 1 s ago; still running: rank 0$')" 1
+}

@@ -181,6 +181,8 @@ static void on_peers(enum peers_event event, struct peers_news *news)
         peers_end(false, news->fault.text);
         tell();
         break;
+    case PEERS_GONE:
+        break;
     case PEERS_REPORTED:
         judge();
         break;
