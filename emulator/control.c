@@ -52,6 +52,8 @@ struct control {
     int fd;
     char *path;
     struct rack *rack;
+    void (*on_fault)(void *data, const struct fault *fault);
+    void *data;
     struct strv names;
     struct client *clients;
     size_t n;
@@ -144,7 +146,7 @@ static void make_trouble(struct client *c, const struct strv *words)
     } else if (!fault_is_live(&fault) || fault.at_s > 0) {
         refuse(c, "that fault can only be asked for at the start");
     } else {
-        fault_apply(&fault, c->control->rack);
+        c->control->on_fault(c->control->data, &fault);
         answer(c, DONE);
     }
 }
@@ -294,7 +296,9 @@ static int listen_at(const char *path)
 }
 
 struct control *control_open(uv_loop_t *loop, const char *path, struct rack *rack,
-                             const struct strv *names, struct err *err)
+                             const struct strv *names,
+                             void (*on_fault)(void *data, const struct fault *fault), void *data,
+                             struct err *err)
 {
     int fd = listen_at(path);
     struct control *control;
@@ -307,6 +311,8 @@ struct control *control_open(uv_loop_t *loop, const char *path, struct rack *rac
     control->fd = fd;
     control->path = mem_dup(path);
     control->rack = rack;
+    control->on_fault = on_fault;
+    control->data = data;
     strv_add_all(&control->names, names);
     (void)uv_poll_init(loop, &control->poll, fd);
     control->poll.data = control;

@@ -9,13 +9,16 @@
 #include <uv.h>
 
 struct err;
+struct fault;
 struct rack;
 struct strv;
 struct control;
 
-/* Serves `path`. */
+/* Serves `path`: commands go to the rack, faults to `on_fault`. */
 struct control *control_open(uv_loop_t *loop, const char *path, struct rack *rack,
-                             const struct strv *names, struct err *err);
+                             const struct strv *names,
+                             void (*on_fault)(void *data, const struct fault *fault), void *data,
+                             struct err *err);
 void control_exec_exit(struct control *c, unsigned id, int status); /* from the rack's callback */
 void control_close(struct control *c);
 

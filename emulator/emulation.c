@@ -150,6 +150,11 @@ static void tell_hosts(const struct emulation *e)
     tell(buf_text(&text));
 }
 
+static void on_fault(void *data, const struct fault *fault)
+{
+    troubles_make(data, fault);
+}
+
 static int run(struct emulation *e, struct err *err)
 {
     const struct emulation_spec *spec = e->spec;
@@ -159,7 +164,7 @@ static int run(struct emulation *e, struct err *err)
         return err->code;
     if (spec->configure && spec->configure(spec->data, rack_mode(e->rack), err))
         return err->code;
-    e->control = control_open(&e->loop, socket, e->rack, &spec->hosts->names, err);
+    e->control = control_open(&e->loop, socket, e->rack, &spec->hosts->names, on_fault, e, err);
     if (!e->control)
         return err->code;
     tell_hosts(e);

@@ -48,6 +48,8 @@ struct emulation {
 
 /* Starts what starts at once; the rest comes by its timer. */
 void troubles_begin(struct emulation *e);
+/* One that was asked for while the job runs. */
+void troubles_make(struct emulation *e, const struct fault *fault);
 /* SIGKILL to everything of the hosts that run. */
 void troubles_kill_all(struct emulation *e);
 /* Ends the loop when no daemon runs and none will. */

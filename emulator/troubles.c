@@ -100,13 +100,18 @@ static void apply(struct emulation *e, const struct fault *fault)
         fault_apply(fault, e->rack);
 }
 
+void troubles_make(struct emulation *e, const struct fault *fault)
+{
+    apply(e, fault);
+    troubles_look_for_end(e);
+}
+
 static void on_trouble(uv_timer_t *timer)
 {
     struct trouble *trouble = timer->data;
 
     trouble->pending = false;
-    apply(trouble->emulation, trouble->fault);
-    troubles_look_for_end(trouble->emulation);
+    troubles_make(trouble->emulation, trouble->fault);
 }
 
 /* What a fault means before any daemon has started. */

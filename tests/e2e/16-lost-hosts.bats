@@ -67,18 +67,15 @@ lost() { # MS-LIMIT HOST-LOST HOSTS-THAT-TELL...
     run_on 3
     trouble freeze:algo-1
     began_ms=$(now_ms)
-    wait_for 20 files_there "$TREE/algo-2/output/failure" "$TREE/algo-3/output/failure"
-    trouble kill:algo-1
-    lost 8000 algo-1 algo-2 algo-3
+    lost 8000 algo-1 algo-2 algo-3 # the emulator ends a frozen host that nobody is left to thaw
     has "$TREE/algo-2/output/failure" 'no sign of life for 2'
 }
 
 @test "another host freezes, and thaws when the others are gone" {
-    run_on 3
+    run_on 3 --fault thaw:algo-2@8
     trouble freeze:algo-2
     began_ms=$(now_ms)
     wait_for 20 files_there "$TREE/algo-1/output/failure" "$TREE/algo-3/output/failure"
-    trouble thaw:algo-2
     lost 12000 algo-2 algo-1 algo-3
     has "$TREE/algo-2/output/failure" '^host: .*lost.*leader algo-1'
 }

@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "emulator/fault.h"
 #include "emulator/folders.h"
 #include "emulator/rack.h"
 #include "emulator/state.h"
@@ -103,12 +104,18 @@ void rack_exec(struct rack *r, size_t host, char *const *argv, char *const *env,
 
 /* ---- a served emulation ---- */
 
+static void on_fault(void *data, const struct fault *fault)
+{
+    (void)data;
+    fault_apply(fault, NULL);
+}
+
 static void serve(void)
 {
     auto_free char *path = path_join(t.state.path, "control.sock");
     struct err err = ERR_INIT;
 
-    t.control = control_open(&t.loop, path, NULL, &t.names, &err);
+    t.control = control_open(&t.loop, path, NULL, &t.names, on_fault, NULL, &err);
     if (!t.control)
         fail_msg("%s", err.text);
 }
