@@ -20,7 +20,6 @@
 #include "emulator/switch.h"
 
 #define CLOSE_LIMIT_MS 5000 /* until everything has ended and is tidied up */
-#define EOF_LIMIT_MS   1000 /* from a daemon's end to that of its output: a stray may hold it */
 
 static struct isolated *isolated_of(struct rack *r)
 {
@@ -62,8 +61,8 @@ static void undo(struct isolated *s)
     end_process(s);
     cleanup_fd(&s->control);
     for (size_t i = 0; i < s->rack.n; i++)
-        for (int k = 0; k < ISOLATED_STREAMS; k++)
-            cleanup_fd(&s->hosts[i].streams[k].fd);
+        for (int k = 0; k < WATCH_STREAMS; k++)
+            cleanup_fd(&s->hosts[i].fds[k]);
     cgroups_close(TAKE(s->groups));
     if (s->names.lines)
         (void)unlink(s->hosts_file);
@@ -78,26 +77,20 @@ static void free_all(struct isolated *s)
     free(s);
 }
 
-static void handle_gone(struct isolated *s)
+static void on_handle_closed(void *rack)
 {
-    s->handles--;
+    struct isolated *s = rack;
+
     if (s->closing && !s->handles)
         free_all(s);
 }
 
-static void on_stream_closed(uv_handle_t *handle)
-{
-    handle_gone(((struct isolated_stream *)handle->data)->rack);
-}
-
-static void on_timer_closed(uv_handle_t *handle)
-{
-    handle_gone(((struct isolated_host *)handle->data)->rack);
-}
-
 static void on_orders_closed(uv_handle_t *handle)
 {
-    handle_gone(handle->data);
+    struct isolated *s = handle->data;
+
+    s->handles--;
+    on_handle_closed(s);
 }
 
 static void close_rack(struct rack *r)
@@ -107,64 +100,9 @@ static void close_rack(struct rack *r)
     s->closing = true;
     (void)uv_poll_stop(&s->orders);
     uv_close((uv_handle_t *)&s->orders, on_orders_closed);
-    for (size_t i = 0; i < r->n; i++) {
-        for (int k = 0; k < ISOLATED_STREAMS; k++) {
-            if (s->hosts[i].streams[k].open)
-                uv_close((uv_handle_t *)&s->hosts[i].streams[k].pipe, on_stream_closed);
-            s->hosts[i].streams[k].open = false;
-        }
-        uv_close((uv_handle_t *)&s->hosts[i].limit, on_timer_closed);
-    }
+    for (size_t i = 0; i < r->n; i++)
+        watch_close(&s->hosts[i].watch);
     undo(s);
-}
-
-/* ---- output, and the end of a daemon ---- */
-
-static void look_if_ended(struct isolated_host *h, bool late)
-{
-    struct isolated *s = h->rack;
-
-    if (!h->ended || h->told || s->closing || (!late && (h->streams[0].open || h->streams[1].open)))
-        return;
-    h->told = true;
-    (void)uv_timer_stop(&h->limit);
-    s->calls.on_exit(s->data, (size_t)(h - s->hosts), h->status);
-}
-
-static void on_limit(uv_timer_t *timer)
-{
-    look_if_ended(timer->data, true);
-}
-
-static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *out)
-{
-    static char bytes[65536];
-
-    (void)handle;
-    (void)wanted;
-    *out = uv_buf_init(bytes, sizeof(bytes));
-}
-
-static void on_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
-{
-    struct isolated_stream *stream = pipe->data;
-    struct isolated *s = stream->rack;
-
-    if (n > 0 && !s->closing)
-        s->calls.on_output(s->data, stream->host, stream->number, bytes->base, (size_t)n);
-    if (n >= 0 || !stream->open)
-        return;
-    stream->open = false;
-    uv_close((uv_handle_t *)pipe, on_stream_closed);
-    look_if_ended(&s->hosts[stream->host], false);
-}
-
-static void daemon_ended(struct isolated_host *h, int status)
-{
-    h->ended = true;
-    h->status = status;
-    (void)uv_timer_start(&h->limit, on_limit, EOF_LIMIT_MS, 0);
-    look_if_ended(h, false);
 }
 
 /* ---- what the rack says ---- */
@@ -191,7 +129,7 @@ static void on_word(uv_poll_t *orders, int status, int events)
     if (m.word == RACKD_FAILED)
         broke(s, m.err.text);
     else if (m.word == RACKD_EXIT && m.host < s->rack.n)
-        daemon_ended(&s->hosts[m.host], m.number);
+        watch_ended(&s->hosts[m.host].watch, m.number);
     else if (m.word == RACKD_EXEC_EXIT)
         s->calls.on_exec_exit(s->data, m.id, m.number);
 }
@@ -272,17 +210,15 @@ void isolated_listen(struct isolated *s)
     for (size_t i = 0; i < s->rack.n; i++) {
         struct isolated_host *h = &s->hosts[i];
 
-        (void)uv_timer_init(s->loop, &h->limit);
-        h->limit.data = h;
-        s->handles++;
-        for (int k = 0; k < ISOLATED_STREAMS; k++) {
-            (void)uv_pipe_init(s->loop, &h->streams[k].pipe, 0);
-            (void)uv_pipe_open(&h->streams[k].pipe, TAKE_FD(h->streams[k].fd));
-            h->streams[k].pipe.data = &h->streams[k];
-            h->streams[k].open = true;
-            s->handles++;
-            (void)uv_read_start((uv_stream_t *)&h->streams[k].pipe, on_alloc, on_read);
-        }
+        h->watch = (struct watch){.calls = &s->calls,
+                                  .data = s->data,
+                                  .host = i,
+                                  .on_handle_closed = on_handle_closed,
+                                  .owner = s,
+                                  .handles = &s->handles};
+        watch_open(&h->watch, s->loop);
+        for (int k = 0; k < WATCH_STREAMS; k++)
+            watch_read(&h->watch, k, TAKE_FD(h->fds[k]));
     }
 }
 

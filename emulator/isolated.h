@@ -13,26 +13,11 @@
 
 #include "emulator/hostnames.h"
 #include "emulator/rack_ops.h"
-
-#define ISOLATED_STREAMS 2
-
-struct isolated;
-
-struct isolated_stream {
-    uv_pipe_t pipe;
-    struct isolated *rack;
-    size_t host;
-    int number; /* 1 or 2 */
-    int fd;     /* until the pipe has it */
-    bool open;
-};
+#include "emulator/watch.h"
 
 struct isolated_host {
-    struct isolated_stream streams[ISOLATED_STREAMS];
-    uv_timer_t limit;
-    struct isolated *rack;
-    bool ended, told;
-    int status;
+    struct watch watch;
+    int fds[WATCH_STREAMS]; /* to read its output from, until the watch has them; -1: none */
 };
 
 struct isolated {

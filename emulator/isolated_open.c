@@ -171,8 +171,8 @@ static int await_word(struct isolated *s, struct rackd_message *m, struct err *e
         *err = m->err;
         return err->code;
     }
-    for (size_t i = 0; i < fds.n && i < ISOLATED_STREAMS; i++)
-        s->hosts[m->host].streams[i].fd = fds.fd[i];
+    for (size_t i = 0; i < fds.n && i < WATCH_STREAMS; i++)
+        s->hosts[m->host].fds[i] = fds.fd[i];
     return 0;
 }
 
@@ -219,12 +219,9 @@ static struct isolated *make(uv_loop_t *loop, const struct rack_spec *spec,
     s->data = data;
     s->pidfd = s->control = s->switch_rules = -1;
     s->hosts = mem_zero(spec->n * sizeof(*s->hosts));
-    for (size_t i = 0; i < spec->n; i++) {
-        s->hosts[i].rack = s;
-        for (int k = 0; k < ISOLATED_STREAMS; k++)
-            s->hosts[i].streams[k] =
-                (struct isolated_stream){.rack = s, .host = i, .number = k + 1, .fd = -1};
-    }
+    for (size_t i = 0; i < spec->n; i++)
+        for (int k = 0; k < WATCH_STREAMS; k++)
+            s->hosts[i].fds[k] = -1;
     return s;
 }
 

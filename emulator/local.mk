@@ -26,7 +26,8 @@ libemulator_a_SOURCES = \
 	%D%/state.c %D%/state.h \
 	%D%/switch.c %D%/switch.h \
 	%D%/tree.c %D%/tree.h \
-	%D%/troubles.c
+	%D%/troubles.c \
+	%D%/watch.c %D%/watch.h
 
 # A preload for hosts without isolation: no libtool for one file, and no sanitizer in it.
 EMULATED_NAMES = %D%/emulated-names.so

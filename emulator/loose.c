@@ -24,10 +24,9 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "emulator/rack_ops.h"
+#include "emulator/watch.h"
 
-#define LIBRARY      "emulated-names.so"
-#define EOF_LIMIT_MS 1000 /* from a daemon's end to that of its output: a stray may hold it */
-#define STREAMS      2
+#define LIBRARY "emulated-names.so"
 
 struct loose;
 
@@ -42,22 +41,12 @@ struct child {
     unsigned id; /* of a command; 0: the host's daemon */
 };
 
-struct stream {
-    uv_pipe_t pipe;
-    struct loose *rack;
-    size_t host;
-    int number;
-    bool open;
-};
-
 struct host {
     char *name, *base;
     struct strv env;
-    struct stream streams[STREAMS];
-    uv_timer_t limit;
-    pid_t pid; /* of the daemon; 0: none runs */
-    bool ended, told, known;
-    int status;
+    struct watch watch;
+    pid_t pid;  /* of the daemon; 0: none runs */
+    bool known; /* its name */
 };
 
 struct loose {
@@ -94,11 +83,18 @@ static void free_all(struct loose *l)
     free(l);
 }
 
+static void on_handle_closed(void *rack)
+{
+    struct loose *l = rack;
+
+    if (l->closing && !l->handles)
+        free_all(l);
+}
+
 static void handle_gone(struct loose *l)
 {
     l->handles--;
-    if (l->closing && !l->handles)
-        free_all(l);
+    on_handle_closed(l);
 }
 
 static void on_child_closed(uv_handle_t *handle)
@@ -108,61 +104,6 @@ static void on_child_closed(uv_handle_t *handle)
 
     free(c);
     handle_gone(l);
-}
-
-static void on_stream_closed(uv_handle_t *handle)
-{
-    handle_gone(((struct stream *)handle->data)->rack);
-}
-
-static void on_timer_closed(uv_handle_t *handle)
-{
-    handle_gone(handle->data);
-}
-
-/* ---- output, and the end of a daemon ------------------------------------------------------- */
-
-static void look_if_ended(struct loose *l, size_t host, bool late)
-{
-    struct host *h = &l->hosts[host];
-
-    if (!h->ended || h->told || l->closing || (!late && (h->streams[0].open || h->streams[1].open)))
-        return;
-    h->told = true;
-    (void)uv_timer_stop(&h->limit);
-    l->calls.on_exit(l->data, host, h->status);
-}
-
-static void on_limit(uv_timer_t *timer)
-{
-    struct loose *l = timer->data;
-
-    for (size_t i = 0; i < l->rack.n; i++)
-        if (&l->hosts[i].limit == timer)
-            look_if_ended(l, i, true);
-}
-
-static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *out)
-{
-    static char bytes[65536];
-
-    (void)handle;
-    (void)wanted;
-    *out = uv_buf_init(bytes, sizeof(bytes));
-}
-
-static void on_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
-{
-    struct stream *s = pipe->data;
-    struct loose *l = s->rack;
-
-    if (n > 0 && !l->closing)
-        l->calls.on_output(l->data, s->host, s->number, bytes->base, (size_t)n);
-    if (n >= 0)
-        return;
-    s->open = false;
-    uv_close((uv_handle_t *)pipe, on_stream_closed);
-    look_if_ended(l, s->host, false);
 }
 
 static bool reap(struct child *c)
@@ -185,10 +126,7 @@ static bool reap(struct child *c)
         return true;
     }
     l->hosts[c->host].pid = 0;
-    l->hosts[c->host].ended = true;
-    l->hosts[c->host].status = status;
-    (void)uv_timer_start(&l->hosts[c->host].limit, on_limit, EOF_LIMIT_MS, 0);
-    look_if_ended(l, c->host, false);
+    watch_ended(&l->hosts[c->host].watch, status);
     return true;
 }
 
@@ -266,22 +204,14 @@ static void environment(const struct loose *l, size_t host, char *const *more, s
     strv_env_set(out, "SERRY_EMULATED_HOSTS", l->hosts_file);
 }
 
-static int read_end(struct loose *l, size_t host, int number)
+/* The end of a pipe to write into; the other is watched. */
+static int read_end(struct loose *l, size_t host, int stream)
 {
-    struct stream *s = &l->hosts[host].streams[number];
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    s->rack = l;
-    s->host = host;
-    s->number = number + 1;
-    s->open = true;
-    (void)uv_pipe_init(l->loop, &s->pipe, 0);
-    s->pipe.data = s;
-    l->handles++;
-    (void)uv_pipe_open(&s->pipe, ends[0]);
-    (void)uv_read_start((uv_stream_t *)&s->pipe, on_alloc, on_read);
+    watch_read(&l->hosts[host].watch, stream, ends[0]);
     return ends[1];
 }
 
@@ -303,11 +233,8 @@ static void start(struct rack *r, size_t host)
     strv_add(&argv, h->base);
     pid = spawn(l, host, strv_list(&argv), strv_list(&env), fds, 0);
     h->pid = pid > 0 ? pid : 0;
-    if (pid > 0)
-        return;
-    h->ended = true;
-    h->status = 127 << 8;
-    (void)uv_timer_start(&h->limit, on_limit, 0, 0);
+    if (pid < 0) /* told when its streams have ended, which is not within this call */
+        watch_ended(&h->watch, 127 << 8);
 }
 
 static void run_command(struct rack *r, size_t host, char *const *argv, char *const *env,
@@ -382,7 +309,7 @@ static void freeze(struct rack *r, size_t host, bool on)
         signal_tree(daemon, on ? SIGSTOP : SIGCONT);
 }
 
-/* In place: a reader has either the old or the new. */
+/* A reader has either the old or the new. */
 static int write_names(const struct loose *l)
 {
     auto_buf struct buf text = {0};
@@ -425,14 +352,8 @@ static void close_rack(struct rack *r)
 
     l->closing = true;
     l->handles++; /* until the end of this */
-    for (size_t i = 0; i < r->n; i++) {
-        for (int k = 0; k < STREAMS; k++) {
-            if (l->hosts[i].streams[k].open)
-                uv_close((uv_handle_t *)&l->hosts[i].streams[k].pipe, on_stream_closed);
-            l->hosts[i].streams[k].open = false;
-        }
-        uv_close((uv_handle_t *)&l->hosts[i].limit, on_timer_closed);
-    }
+    for (size_t i = 0; i < r->n; i++)
+        watch_close(&l->hosts[i].watch);
     while (l->children) { /* SIGKILL is at once, and each of them is our child */
         struct child *c = l->children;
         int status;
@@ -480,9 +401,13 @@ static void add_host(struct loose *l, size_t i, const struct rack_host *from)
     h->known = true;
     for (char *const *variable = from->env; variable && *variable; variable++)
         strv_add(&h->env, *variable);
-    (void)uv_timer_init(l->loop, &h->limit);
-    h->limit.data = l;
-    l->handles++;
+    h->watch = (struct watch){.calls = &l->calls,
+                              .data = l->data,
+                              .host = i,
+                              .on_handle_closed = on_handle_closed,
+                              .owner = l,
+                              .handles = &l->handles};
+    watch_open(&h->watch, l->loop);
 }
 
 struct rack *loose_open(uv_loop_t *loop, const struct rack_spec *spec,

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "emulator/rack.h"
+#include "procs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,22 +64,13 @@ struct scene {
     bool broken;
 };
 
-/* In the scene's process: cmocka is the parent's. */
-#define CHECK(what)                                                                                \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);                       \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
 #define UNTIL(s, what)                                                                             \
     do {                                                                                           \
         (void)uv_timer_start(&(s)->limit, on_late, LIMIT_MS, 0);                                   \
         while (!(what) && !(s)->late)                                                              \
             (void)uv_run(&(s)->loop, UV_RUN_ONCE);                                                 \
         (void)uv_timer_stop(&(s)->limit);                                                          \
-        CHECK(what);                                                                               \
+        insist(what);                                                                              \
     } while (0)
 
 static void on_late(uv_timer_t *timer)
@@ -95,7 +87,7 @@ static void on_exit_of(void *data, size_t host, int status)
 {
     struct scene *s = data;
 
-    CHECK(!s->ended[host]);
+    insist(!s->ended[host]);
     s->ended[host] = true;
     s->status[host] = status;
 }
@@ -104,7 +96,7 @@ static void on_exec_exit(void *data, unsigned id, int status)
 {
     struct scene *s = data;
 
-    CHECK(id == s->execs + 1);
+    insist(id == s->execs + 1);
     s->execs++;
     s->exec_status = status;
 }
@@ -131,16 +123,16 @@ static void begin(struct scene *s, const char *script)
 {
     static char *const environment[] = {(char *)"GREETING=hello", NULL};
 
-    CHECK(uv_loop_init(&s->loop) == 0);
-    CHECK(uv_timer_init(&s->loop, &s->limit) == 0);
+    insist(uv_loop_init(&s->loop) == 0);
+    insist(uv_timer_init(&s->loop, &s->limit) == 0);
     s->limit.data = s;
     name_folder(s->folder, getpid());
-    CHECK(mkdir(s->folder, 0700) == 0);
+    insist(mkdir(s->folder, 0700) == 0);
     for (size_t i = 0; i < HOSTS; i++) {
         s->hosts[i].name = i ? "algo-2" : "algo-1";
         s->hosts[i].base = mem_printf("%s/%s", s->folder, s->hosts[i].name);
         s->hosts[i].env = environment;
-        CHECK(mkdir(s->hosts[i].base, 0755) == 0);
+        insist(mkdir(s->hosts[i].base, 0755) == 0);
     }
     s->argv[0] = (char *)"/bin/sh";
     s->argv[1] = (char *)"-c";
@@ -159,8 +151,8 @@ static void rack_up(struct scene *s)
     s->rack = rack_open(&s->loop, &s->spec, &calls, s, &err);
     if (!s->rack)
         (void)fprintf(stderr, "%s\n", err.text);
-    CHECK(s->rack);
-    CHECK(rack_mode(s->rack) == s->spec.mode);
+    insist(s->rack);
+    insist(rack_mode(s->rack) == s->spec.mode);
 }
 
 static void start_all(struct scene *s)
@@ -172,13 +164,13 @@ static void start_all(struct scene *s)
 
 static void finish(struct scene *s)
 {
-    CHECK(!s->broken);
+    insist(!s->broken);
     if (s->rack)
         rack_close(s->rack);
     uv_close((uv_handle_t *)&s->limit, NULL);
     (void)uv_run(&s->loop, UV_RUN_DEFAULT);
-    CHECK(uv_loop_close(&s->loop) == 0);
-    CHECK(folders_remove(s->folder) == 0);
+    insist(uv_loop_close(&s->loop) == 0);
+    insist(folders_remove(s->folder) == 0);
     for (size_t i = 0; i < HOSTS; i++) {
         free((void *)s->hosts[i].base);
         buf_done(&s->output[i][0]);
@@ -218,12 +210,12 @@ static void scene_identity(struct scene *s)
     s->hosts[0].gpus = s->hosts[1].gpus = 2;
     start_all(s);
     UNTIL(s, s->ended[0] && s->ended[1]);
-    CHECK(strcmp(said(s, 0), "algo-1\n1 hello /root algo-1\n") == 0);
-    CHECK(strcmp(said(s, 1), "algo-2\n1 hello /root algo-2\n") == 0);
-    CHECK(strcmp(buf_text(&s->output[1][1]), "wrong\n") == 0);
-    CHECK(WIFEXITED(s->status[0]) && WEXITSTATUS(s->status[0]) == 3);
+    insist(strcmp(said(s, 0), "algo-1\n1 hello /root algo-1\n") == 0);
+    insist(strcmp(said(s, 1), "algo-2\n1 hello /root algo-2\n") == 0);
+    insist(strcmp(buf_text(&s->output[1][1]), "wrong\n") == 0);
+    insist(WIFEXITED(s->status[0]) && WEXITSTATUS(s->status[0]) == 3);
     file = mem_printf("%s/algo-2/who", s->folder);
-    CHECK(access(file, R_OK) == 0);
+    insist(access(file, R_OK) == 0);
     finish(s);
 }
 
@@ -236,21 +228,21 @@ static void scene_files(struct scene *s)
              " true >$p; done 2>/dev/null; echo done; exec sleep 60");
     s->spec.hide = "/usr/share";
     outside = mem_printf("%s/outside", s->folder);
-    CHECK(file_write(outside, "", 0) == 0);
+    insist(file_write(outside, "", 0) == 0);
     start_all(s);
     UNTIL(s, strstr(said(s, 0), "done") && strstr(said(s, 1), "done"));
     for (size_t i = 0; i < 2; i++) {
         static const char *const places[] = {"/x",     "/home/x", "/usr/x", "/etc/x",    "/var/x",
                                              "/opt/x", "/tmp/x",  "/run/x", "/dev/shm/x"};
 
-        CHECK(access(places[i], F_OK) < 0);
+        insist(access(places[i], F_OK) < 0);
     }
-    CHECK(shell(s, 0, "test -e /tmp/x && test -e /etc/x && test -e /run/x") == 0);
-    CHECK(shell(s, 0, "test -e /x || test -e /home/x") == 1);
-    CHECK(shell(s, 0, "mount -o remount,rw / 2>/dev/null") != 0);
-    CHECK(shell(s, 0, "test -z \"$(ls /usr/share)\"") == 0);
-    CHECK(shell(s, 0, "test -z \"$(ls /opt/ml)\" && : >/opt/ml/y") == 0);
-    CHECK(shell(s, 1, "test -e /opt/ml/y") == 1);
+    insist(shell(s, 0, "test -e /tmp/x && test -e /etc/x && test -e /run/x") == 0);
+    insist(shell(s, 0, "test -e /x || test -e /home/x") == 1);
+    insist(shell(s, 0, "mount -o remount,rw / 2>/dev/null") != 0);
+    insist(shell(s, 0, "test -z \"$(ls /usr/share)\"") == 0);
+    insist(shell(s, 0, "test -z \"$(ls /opt/ml)\" && : >/opt/ml/y") == 0);
+    insist(shell(s, 1, "test -e /opt/ml/y") == 1);
     finish(s);
 }
 
@@ -261,18 +253,18 @@ static void scene_exec(struct scene *s)
 
     begin(s, "exec sleep 60");
     start_all(s);
-    CHECK(shell(s, 0, "exit 5") == 5);
-    CHECK(shell(s, 1, "test \"$(hostname) $GREETING $HOME\" = 'algo-2 hello /root'") == 0);
-    CHECK(shell(s, 1, "kill -9 $$") == -SIGKILL);
+    insist(shell(s, 0, "exit 5") == 5);
+    insist(shell(s, 1, "test \"$(hostname) $GREETING $HOME\" = 'algo-2 hello /root'") == 0);
+    insist(shell(s, 1, "kill -9 $$") == -SIGKILL);
     null = dup(STDERR_FILENO);
-    CHECK(freopen("/dev/null", "w", stderr)); /* it says that there is no such program */
-    CHECK(execute(s, 0, missing) == 127);
-    CHECK(dup2(null, STDERR_FILENO) == STDERR_FILENO);
+    insist(freopen("/dev/null", "w", stderr)); /* it says that there is no such program */
+    insist(execute(s, 0, missing) == 127);
+    insist(dup2(null, STDERR_FILENO) == STDERR_FILENO);
     rack_signal(s->rack, 0, SIGKILL);
     UNTIL(s, s->ended[0]);
-    CHECK(WIFSIGNALED(s->status[0]) && WTERMSIG(s->status[0]) == SIGKILL);
-    CHECK(shell(s, 0, "true") == 127); /* nobody is there */
-    CHECK(!s->ended[1]);
+    insist(WIFSIGNALED(s->status[0]) && WTERMSIG(s->status[0]) == SIGKILL);
+    insist(shell(s, 0, "true") == 127); /* nobody is there */
+    insist(!s->ended[1]);
     finish(s);
 }
 
@@ -286,10 +278,10 @@ static void scene_freeze(struct scene *s)
     rack_signal(s->rack, 0, SIGTERM);
     rack_signal(s->rack, 1, SIGTERM);
     UNTIL(s, s->ended[1]);
-    CHECK(!s->ended[0]);
+    insist(!s->ended[0]);
     rack_freeze(s->rack, 0, false);
     UNTIL(s, s->ended[0]);
-    CHECK(WEXITSTATUS(s->status[0]) == 5 && WEXITSTATUS(s->status[1]) == 5);
+    insist(WEXITSTATUS(s->status[0]) == 5 && WEXITSTATUS(s->status[1]) == 5);
     finish(s);
 }
 
@@ -303,11 +295,11 @@ static void scene_names(struct scene *s)
     rack_name(s->rack, 1, false);
     for (size_t i = 0; i < HOSTS; i++)
         rack_start(s->rack, i);
-    CHECK(shell(s, 0, look) == 1 && shell(s, 1, look) == 1);
-    CHECK(shell(s, 0, "grep -q '^fd66::2 algo-2$' /etc/hosts") == 1);
+    insist(shell(s, 0, look) == 1 && shell(s, 1, look) == 1);
+    insist(shell(s, 0, "grep -q '^fd66::2 algo-2$' /etc/hosts") == 1);
     rack_name(s->rack, 1, true);
-    CHECK(shell(s, 0, look) == 0 && shell(s, 1, look) == 0);
-    CHECK(shell(s, 0, "grep -A1 '^fd66::2 algo-2$' /etc/hosts | grep -q '^10.66.0.2'") == 0);
+    insist(shell(s, 0, look) == 0 && shell(s, 1, look) == 0);
+    insist(shell(s, 0, "grep -A1 '^fd66::2 algo-2$' /etc/hosts | grep -q '^10.66.0.2'") == 0);
     finish(s);
 }
 
@@ -318,7 +310,7 @@ static void scene_network(struct scene *s, const char *address)
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *const client[] = {self, (char *)"connect", (char *)address, NULL};
 
-    CHECK(n > 0);
+    insist(n > 0);
     self[n] = '\0';
     if (access(self, X_OK) < 0)
         _exit(SKIPPED);
@@ -327,14 +319,14 @@ static void scene_network(struct scene *s, const char *address)
     s->argv[1] = (char *)"listen";
     s->spec.ipv6 = true;
     rack_up(s);
-    CHECK(execute(s, 1, client) == REFUSED); /* the host is there before its daemon */
+    insist(execute(s, 1, client) == REFUSED); /* the host is there before its daemon */
     rack_start(s->rack, 0);
     UNTIL(s, strstr(said(s, 0), "listening"));
-    CHECK(execute(s, 1, client) == ANSWERED);
+    insist(execute(s, 1, client) == ANSWERED);
     rack_road(s->rack, 0, SIZE_MAX, true, 0, 0);
-    CHECK(execute(s, 1, client) == NO_ANSWER);
+    insist(execute(s, 1, client) == NO_ANSWER);
     rack_road(s->rack, 0, SIZE_MAX, false, 0, 0);
-    CHECK(execute(s, 1, client) == ANSWERED);
+    insist(execute(s, 1, client) == ANSWERED);
     finish(s);
 }
 
@@ -363,15 +355,15 @@ static void scene_disk(struct scene *s)
         auto_free char *output = mem_printf("%s/output", s->hosts[i].base);
         auto_free char *file = mem_printf("%s/before", output);
 
-        CHECK(mkdir(output, 0755) == 0 && file_write(file, "old\n", 4) == 0);
+        insist(mkdir(output, 0755) == 0 && file_write(file, "old\n", 4) == 0);
     }
     start_all(s);
     UNTIL(s, s->ended[0] && s->ended[1]);
-    CHECK(strcmp(said(s, 0), "old\nfull\n") == 0);
-    CHECK(strcmp(said(s, 1), "old\n") == 0);
+    insist(strcmp(said(s, 0), "old\nfull\n") == 0);
+    insist(strcmp(said(s, 1), "old\n") == 0);
     kept = mem_printf("%s/output/a/b", s->hosts[0].base);
     before = mem_printf("%s/output/before", s->hosts[0].base);
-    CHECK(stat(kept, &st) == 0 && st.st_size == 2 && access(before, R_OK) == 0);
+    insist(stat(kept, &st) == 0 && st.st_size == 2 && access(before, R_OK) == 0);
     finish(s);
 }
 
@@ -384,14 +376,14 @@ static void scene_memory(struct scene *s)
     s->hosts[0].memory_mib = 64;
     s->rack = rack_open(&s->loop, &s->spec, &calls, s, &err);
     if (!s->rack) {
-        CHECK(err.blame == BLAME_PLATFORM && err.code == -EOPNOTSUPP);
-        CHECK(strstr(err.text, "memory limits need"));
+        insist(err.blame == BLAME_PLATFORM && err.code == -EOPNOTSUPP);
+        insist(strstr(err.text, "memory limits need"));
         finish(s);
         return;
     }
     rack_start(s->rack, 0);
     UNTIL(s, s->ended[0]);
-    CHECK(strcmp(said(s, 0), "67108864\n") == 0);
+    insist(strcmp(said(s, 0), "67108864\n") == 0);
     finish(s);
 }
 
@@ -401,13 +393,13 @@ static void scene_mistakes(struct scene *s)
 
     begin(s, "exit 0");
     s->argv[0] = (char *)"/no/such/daemon";
-    CHECK(!rack_open(&s->loop, &s->spec, &calls, s, &err));
-    CHECK(err.blame == BLAME_USER && strstr(err.text, "/no/such/daemon"));
+    insist(!rack_open(&s->loop, &s->spec, &calls, s, &err));
+    insist(err.blame == BLAME_USER && strstr(err.text, "/no/such/daemon"));
     s->argv[0] = (char *)"/bin/sh";
-    CHECK(rmdir(s->hosts[1].base) == 0);
+    insist(rmdir(s->hosts[1].base) == 0);
     s->spec.mode = RACK_AUTO; /* no other mode is tried for that */
-    CHECK(!rack_open(&s->loop, &s->spec, &calls, s, &err));
-    CHECK(err.blame == BLAME_USER && strstr(err.text, "algo-2"));
+    insist(!rack_open(&s->loop, &s->spec, &calls, s, &err));
+    insist(err.blame == BLAME_USER && strstr(err.text, "algo-2"));
     finish(s);
 }
 
@@ -419,25 +411,25 @@ static void scene_killed(struct scene *s)
     pid_t caller;
     size_t gone = 0;
 
-    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1UL) == 0 && pipe2(up, O_CLOEXEC) == 0);
+    insist(prctl(PR_SET_CHILD_SUBREAPER, 1UL) == 0 && pipe2(up, O_CLOEXEC) == 0);
     begin(s, "echo up; sleep 60 & setsid sleep 60 & wait");
     caller = fork();
     if (caller == 0) {
-        CHECK(uv_loop_fork(&s->loop) == 0);
+        insist(uv_loop_fork(&s->loop) == 0);
         start_all(s);
         UNTIL(s, strstr(said(s, 0), "up") && strstr(said(s, 1), "up"));
-        CHECK(write(up[1], "u", 1) == 1);
+        insist(write(up[1], "u", 1) == 1);
         (void)pause();
     }
     (void)close(up[1]);
-    CHECK(read(up[0], &c, 1) == 1);
-    CHECK(kill(caller, SIGKILL) == 0);
+    insist(read(up[0], &c, 1) == 1);
+    insist(kill(caller, SIGKILL) == 0);
     (void)alarm(LIMIT_MS / 1000); /* the end of this, if one of them lives on */
     while (waitpid(-1, NULL, 0) > 0)
         gone++;
     (void)alarm(0);
-    CHECK(errno == ECHILD &&
-          gone == 2); /* the caller, and process 1 of the rack, the last of its */
+    insist(errno == ECHILD &&
+           gone == 2); /* the caller, and process 1 of the rack, the last of its */
     finish(s);
 }
 
