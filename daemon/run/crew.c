@@ -67,11 +67,15 @@ void crew_done(struct crew *c)
 
 /* ---- start --------------------------------------------------------------------------------- */
 
-static bool start(struct crew *c, struct task *t, const struct strv *argv, const struct strv *env,
+/* With what every process of the job has, and without what is the daemon's own. */
+static bool start(struct crew *c, struct task *t, const struct strv *argv, struct strv *env,
                   const char *cwd)
 {
-    struct task_spec spec = {.argv = strv_list(argv), .env = strv_list(env), .cwd = cwd};
+    struct task_spec spec = {.argv = strv_list(argv), .cwd = cwd};
 
+    strv_env_unset(env, "SERRIED_JOB_KEY");
+    strv_env_set(env, KILLTREE_MARK, c->mark);
+    spec.env = strv_list(env);
     if (!task_start(t, &spec, c->mux)) {
         log_error("%s", t->outcome.spawn_error);
         return false;
@@ -99,8 +103,6 @@ bool crew_start_step(struct crew *c)
 
     log_info("step %s: %s", step->name, shown);
     strv_add_all(&env, &c->in->job->container);
-    strv_env_unset(&env, "SERRIED_JOB_KEY");
-    strv_env_set(&env, KILLTREE_MARK, c->mark);
     c->step++;
     return start(c, crew_step(c), &step->argv, &env, step->cwd);
 }
@@ -112,8 +114,6 @@ static bool start_rank(struct crew *c, size_t i)
     auto_strv struct strv env = {0};
 
     plan_rank_environment(c->in->plan, rank, &c->in->job->container, &env);
-    strv_env_unset(&env, "SERRIED_JOB_KEY"); /* the daemons' own */
-    strv_env_set(&env, KILLTREE_MARK, c->mark);
     return start(c, t, &rank->argv, &env, rank->cwd);
 }
 
