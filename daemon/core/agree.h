@@ -2,11 +2,11 @@
  *
  * agree - what the hosts of a job must see alike, and the first difference.
  *
- * An object of name to short text: "hosts" (as a set), "distribution hosts" (in order), "leader",
- * "launcher", "program", "entry", the training job's name and module, every hyperparameter's digest
- * ("hyperparameters.json: /epochs"), settings that must be alike. Values of hyperparameters are
- * never in it, only digests: they may be secret. Counts of ranks, groups that the distribution
- * leaves out, the current host and the like may differ. Pure. */
+ * An object of name to short text: the hosts as a set, those of the distribution in order, the
+ * leader, the launcher, the program and its framework module, and a digest for every hyperparameter
+ * ("hyperparameters.json: /epochs"). Values of hyperparameters are never in it, only digests: they
+ * may be secret. Counts of ranks, groups that the distribution leaves out, the current host and the
+ * like may differ. Pure. */
 #ifndef CORE_AGREE_H
 #define CORE_AGREE_H
 #include "base/json.h"

@@ -235,7 +235,7 @@ static char *root_cause(const struct words *w)
     return rootcause_text(w->source + scan->error_from, w->source_len - scan->error_from);
 }
 
-char *evidence_message(const struct outcome *o)
+static char *own_message(const struct outcome *o)
 {
     struct words w = words_of(o);
     bool block = shows_block(o, &w);
@@ -245,10 +245,6 @@ char *evidence_message(const struct outcome *o)
     auto_free char *root = NULL;
     auto_free char *line = NULL;
 
-    if (o->lost)
-        return mem_dup("");
-    if (o->witness)
-        return mem_dup(o->witness->message);
     if (o->spawn_error)
         return evidence_one_line(o->spawn_error, strlen(o->spawn_error));
     if (o->overdue_s || (evidence_is_our_signal(o) && !block))
@@ -258,6 +254,13 @@ char *evidence_message(const struct outcome *o)
         return evidence_one_line(root, strlen(root));
     line = evidence_one_line(w.source + from, to - from);
     return cut ? mem_printf("... %s", line) : TAKE(line);
+}
+
+char *evidence_message(const struct outcome *o)
+{
+    if (o->lost)
+        return mem_dup("");
+    return o->witness ? mem_dup(o->witness->message) : own_message(o);
 }
 
 static void add_last_lines(struct buf *out, const char *text, size_t n)
@@ -272,15 +275,13 @@ static void add_last_lines(struct buf *out, const char *text, size_t n)
     add_clean(out, text + at, n - at);
 }
 
-char *evidence_detail(const struct outcome *o)
+static char *own_detail(const struct outcome *o)
 {
     struct words w = words_of(o);
     auto_free char *root = root_cause(&w);
     auto_buf struct buf out = {0};
     size_t n;
 
-    if (o->witness)
-        return mem_dup(o->witness->detail);
     if (root) { /* the rank's own words are before torchrun's */
         add_clean(&out, w.source, w.source_len);
     } else if (shows_block(o, &w)) {
@@ -297,4 +298,9 @@ char *evidence_detail(const struct outcome *o)
     if (out.data)
         out.data[n] = '\0';
     return buf_take(&out);
+}
+
+char *evidence_detail(const struct outcome *o)
+{
+    return o->witness ? mem_dup(o->witness->detail) : own_detail(o);
 }
