@@ -24,11 +24,9 @@
 /* A job of one host needs no name to resolve; run/peers sees to those of several. */
 static void ask_for_own_name(struct inputs *in, uv_loop_t *loop)
 {
-    const cJSON *config = in->tree.resourceconfig;
-    const char *own = json_string(json_get(config, "current_host"));
+    const char *own = json_string(json_get(in->tree.resourceconfig, "current_host"));
 
-    if (own && !findings_first_fatal(&in->findings) &&
-        cJSON_GetArraySize(json_get(config, "hosts")) == 1)
+    if (own && !findings_first_fatal(&in->findings))
         in->facts.own_name_resolves = network_resolves(loop, own, RESOLVE_LIMIT_MS);
 }
 
@@ -69,11 +67,12 @@ static void check_not_yet(struct inputs *in)
 
 void begin_plan(const struct inputs_options *options, struct inputs *in, uv_loop_t *loop)
 {
-    bool alone = cJSON_GetArraySize(json_get(in->tree.resourceconfig, "hosts")) < 2;
+    bool alone = cJSON_GetArraySize(json_get(in->tree.resourceconfig, "hosts")) == 1;
 
-    ask_for_own_name(in, loop);
-    if (alone)
+    if (alone) {
+        ask_for_own_name(in, loop);
         choose_port(in);
+    }
     inputs_plan(options, in);
     if (!alone && in->job->is_leader)
         choose_port(in);

@@ -357,11 +357,6 @@ void *link_data(const struct link *l)
     return l->data;
 }
 
-void link_set_data(struct link *l, void *data)
-{
-    l->data = data;
-}
-
 uint64_t link_heard_ms(const struct link *l)
 {
     return l->heard_ms;

@@ -36,7 +36,6 @@ struct link *link_connect(uv_loop_t *loop, struct tls_context *tls, const struct
 struct link *link_accept(uv_stream_t *listener, struct tls_context *tls,
                          const struct link_calls *calls, void *data, int *why);
 void *link_data(const struct link *l);
-void link_set_data(struct link *l, void *data);
 /* Queues; never blocks. After the link has closed: nothing happens. */
 void link_send(struct link *l, const struct wire_message *m);
 /* The same of a message that is a frame already, for many. */
