@@ -62,12 +62,16 @@ two_groups() {
 #!/bin/sh
 echo "name $SM_CURRENT_HOST rank $RANK of $WORLD_SIZE at $MASTER_ADDR"
 [ "$SM_CURRENT_HOST" = algo-4 ] || exec sleep 600
-sleep 1 # the others have spoken by then
+read -r _ </opt/ml/go # the others have spoken by then
 exit 7
 END
     hosts_torch_job 1 fail.sh
     for host in "${names[@]}"; do two_groups "$host"; done
-    emulated
+    mkfifo "$TREE/algo-4/go"
+    emulate
+    wait_for 20 eval '[[ $(count "$T/out" "name algo-") == 4 ]]'
+    timeout 20 sh -c 'echo go >"$1"' - "$TREE/algo-4/go"
+    finish 20
     all_failed_with 7 "${names[@]}" -- '^user: exit code 7, rank 1 on algo-4$'
     has "$T/out" 'name algo-1 rank 0 of 2 at algo-1' 'name algo-2 rank 1 of 2 at algo-1' \
         'name algo-3 rank 0 of 2 at algo-3'
